@@ -7,6 +7,7 @@ import { measureFlatMemory } from "./flat-memory.ts";
 import { measureGrowth } from "./growth.ts";
 import { measureHttp } from "./http.ts";
 import { measureMigration } from "./migrate.ts";
+import { measureProxy } from "./proxy.ts";
 import type { Figure } from "./report.ts";
 import { isKept, renderTable, toJson } from "./report.ts";
 import { measureResume } from "./resume-run.ts";
@@ -18,6 +19,7 @@ import type { Surroundings } from "./surroundings.ts";
 import { openSurroundings } from "./surroundings.ts";
 import { measureThroughput } from "./throughput.ts";
 import { measureTokens } from "./tokens.ts";
+import { measureWorkflows } from "./workflows.ts";
 
 type Measurement = (surroundings: Surroundings) => Promise<readonly Figure[]>;
 
@@ -33,7 +35,7 @@ Measures the product in src/ and prints each figure beside its floor, taken in t
   --log-rows COUNT  growth: rows of its log (default 2,000,000; the design's figure is 5,000,000)
   --engine NAME     growth: of which engine, ${engineNames.join(", ")} (default sqlite)
   --calls COUNT     growth: calls over which memory is watched (default 200,000)
-  --only NAME,…     only these: durable, throughput, http, cold-start, idle-memory, resume, search, tokens, sums; engines: ${engineNames.join(", ")}; growth: store, memory
+  --only NAME,…     only these: durable, throughput, http, cold-start, idle-memory, resume, search, tokens, sums, proxy; workflows (beside other queues, on servers started for it); engines: ${engineNames.join(", ")}; growth: store, memory
   --json            the figures as JSON
   --strict          exit with 1 when a budget is broken
   --server FILE     measure this executable over stdio instead of src/, for example an older build's dist/main.js
@@ -70,7 +72,10 @@ const budgets: Readonly<Record<string, Measurement>> = {
   search: measureSearch,
   tokens: measureTokens,
   sums: measureSums,
+  proxy: measureProxy,
 };
+/** Compared with other people's queues on servers started for it: only when asked for by name. */
+const comparisons: Readonly<Record<string, Measurement>> = { workflows: measureWorkflows };
 const growth: Readonly<Record<string, Measurement>> = {
   store: (surroundings) => measureGrowth(surroundings, { engine: engineOf(), entries: countOf("entries", 1_000_000), logRows: countOf("log-rows") }),
   memory: (surroundings) => measureFlatMemory(surroundings, { calls: countOf("calls") }),
@@ -84,7 +89,20 @@ const soak: Readonly<Record<string, Measurement>> = { soak: (surroundings) => me
 
 if (positionals.length > (flags.soak === true ? 1 : 0)) throw new Error(`Not understood: ${positionals.at(-1)}`);
 if (flags.help === true) process.stdout.write(help);
-else await run(flags.engines === true ? measureEngine : flags.growth === true ? growth : flags.migrate === true ? migration : flags.soak === true ? soak : budgets);
+else
+  await run(
+    flags.engines === true
+      ? measureEngine
+      : flags.growth === true
+        ? growth
+        : flags.migrate === true
+          ? migration
+          : flags.soak === true
+            ? soak
+            : flags.only === "workflows"
+              ? comparisons
+              : budgets,
+  );
 
 async function run(measurements: Readonly<Record<string, Measurement>>): Promise<void> {
   const names = flags.only?.split(",") ?? Object.keys(measurements);

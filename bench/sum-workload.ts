@@ -1,8 +1,13 @@
 import { openEngine } from "../src/engines/open-store.ts";
 import { systemClock } from "../src/kernel/clock.ts";
+import { silentLog } from "../src/kernel/log.ts";
+import { engineFacts } from "../src/store/engine-facts.ts";
 import { openNamespaceStore } from "../src/store/namespace-store.ts";
 import { keyRange } from "../src/store/ranges.ts";
 import type { CommitResult, IndexedText, Range } from "../src/store/store.ts";
+import { catalog } from "../src/tools/catalog.ts";
+import { runTool } from "../src/tools/run-tool.ts";
+import type { Tool } from "../src/tools/tool.ts";
 import { keyOf, keysInUse, noteOf } from "./workload.ts";
 
 const pageSize = 100;
@@ -13,7 +18,7 @@ const termsPerNote = 40;
 const notesInUse = 200;
 
 /** Operations of one slice: a few milliseconds of each, so that whoever else uses the machine disturbs single slices and not the median. */
-const perSlice = { commits: 384, gets: 300, lists: 15, keys: 20, logPages: 10, notes: 10 } as const;
+const perSlice = { setCalls: 100, getCalls: 150, listCalls: 8, historyCalls: 8, noteCalls: 8, commits: 384, gets: 300, lists: 15, keys: 20, logPages: 10, notes: 10 } as const;
 export type SumOperation = keyof typeof perSlice;
 
 /** One SQLite store with its engine, bundled with and without the computing of checksums. */
@@ -38,7 +43,29 @@ export async function openSumWorkload(path: string): Promise<SumWorkload> {
   };
   const page = async (range: Range, values: boolean): Promise<void> => requireCount((await store.read(range, { limit: pageSize, values })).entries, pageSize);
 
+  const base = { store, clock: systemClock, writer: "bench", server: { version: "bench", startedAtMs: 0, claimTtlMs: 900_000, ...engineFacts(engine) } };
+  /** As a surface makes it: checked, carried out, and written as JSON. */
+  const call = async (name: string, args: Readonly<Record<string, unknown>>): Promise<void> => {
+    const outcome = await runTool(catalog.find((tool) => tool.name === name) as Tool, args, base, {}, silentLog);
+    if (!outcome.ok) throw new Error(outcome.error.message);
+    if (JSON.stringify(outcome.structured).length === 0) throw new Error("There is no answer.");
+  };
+  let saved = 0;
   const slices: Readonly<Record<SumOperation, (count: number) => Promise<void>>> = {
+    setCalls: (count) => times(count, (n) => call("state_set", { key: `called/${keyOf(n)}`, value: noteOf(n) })),
+    getCalls: (count) => times(count, (n) => call("state_get", { key: `called/${keyOf(n % 100)}` })),
+    listCalls: (count) => times(count, () => call("state_list", { prefix: "called/", values: true, limit: pageSize })),
+    historyCalls: (count) => times(count, () => call("history_log", { n: pageSize })),
+    noteCalls: (count) =>
+      times(count, () =>
+        call("save_knowledge", {
+          id: `called-${saved++ % notesInUse}`,
+          content: indexOf(saved)
+            .terms.map(([term]) => term)
+            .join(" "),
+          source: "bench",
+        }),
+      ),
     async commits(count) {
       let n = 0;
       const caller = async (): Promise<void> => {
@@ -54,6 +81,7 @@ export async function openSumWorkload(path: string): Promise<SumWorkload> {
   };
   await Promise.all(Array.from({ length: keysInUse }, (_, n) => put(n)));
   await times(notesInUse, note);
+  await times(pageSize, (n) => call("state_set", { key: `called/${keyOf(n)}`, value: noteOf(n) }));
   return {
     async cost(operation) {
       const before = process.cpuUsage();

@@ -9,7 +9,13 @@ import { bundled } from "./surroundings.ts";
 const rounds = 150;
 const budget = { atMost: 1.03 };
 
+/** What callers ask for, then the engine's own operations without the tools above them, which say where the time goes. */
 const names: Readonly<Record<SumOperation, string>> = {
+  setCalls: "call of state_set",
+  getCalls: "call of state_get",
+  listCalls: "call of state_list, 100 entries",
+  historyCalls: "call of history_log, 100 records",
+  noteCalls: "call of save_knowledge, 40 terms",
   commits: "commit, 64 in flight",
   gets: "read of one key",
   lists: "listing of 100 entries",

@@ -13,6 +13,8 @@ import { hrefOf, navigate, route } from "./router.ts";
 import { Shell } from "./shell.tsx";
 import { CurrentView } from "./view-context.ts";
 import { ActivityView } from "./views/activity.tsx";
+import { EffectDetailView } from "./views/effect-detail.tsx";
+import { EffectsView } from "./views/effects.tsx";
 import { HealthView } from "./views/health.tsx";
 import { JournalEntryView, JournalView } from "./views/journal.tsx";
 import { KeyDetailView } from "./views/key-detail.tsx";
@@ -50,7 +52,7 @@ export function App() {
 
 function SignedIn({ me }: { readonly me: Me }) {
   const here = useCell(route);
-  // Tokens belong to no namespace: the last one that was looked at stays.
+  // Tokens belong to no namespace, so the last namespace stays selected.
   const last = useRef(me.defaultNamespace);
   const namespace = here.namespace ?? last.current;
   last.current = namespace;
@@ -78,6 +80,8 @@ function viewOf({ view, id }: PageRoute, me: Me): ComponentChildren {
       return id === undefined ? <RunsView /> : <RunDetailView runId={id} />;
     case "leases":
       return <LeasesView />;
+    case "effects":
+      return id === undefined ? <EffectsView /> : <EffectDetailView id={id} />;
     case "keys":
       return id === undefined ? <KeysView /> : <KeyDetailView name={id} />;
     case "journal":
@@ -108,7 +112,7 @@ function viewOf({ view, id }: PageRoute, me: Me): ComponentChildren {
   }
 }
 
-/** Names the window after the view, and puts the keyboard at its beginning when it is opened from another. */
+/** Sets the window's title to the view's, and focuses the view's heading when it is opened from another view. */
 function useViewOpened({ view, id }: PageRoute, namespace: string): void {
   const first = useRef(true);
   useEffect(() => {
@@ -119,12 +123,12 @@ function useViewOpened({ view, id }: PageRoute, namespace: string): void {
       return;
     }
     const focused = document.activeElement;
-    // The search boxes are left alone: the user may be typing.
+    // The search boxes keep the focus: the user may be typing.
     if (!(focused instanceof HTMLInputElement)) document.querySelector<HTMLElement>("main h1")?.focus({ preventScroll: true });
   }, [view, id, namespace]);
 }
 
-/** A defect in one view must not take the navigation along. */
+/** An error in one view must not remove the navigation. */
 function Guarded({ children }: { readonly children: ComponentChildren }) {
   const [error, reset] = useErrorBoundary();
   const [tries, setTries] = useState(0);

@@ -1,7 +1,7 @@
-// Loaded before anything is drawn, so that a chosen theme never flashes in the other one.
+// Loaded before anything is drawn, so that the page never flashes in the wrong theme.
 try {
   const theme = localStorage.getItem("holdfast-theme");
   if (theme === "light" || theme === "dark") document.documentElement.dataset.theme = theme;
 } catch {
-  // Storage is switched off: the system's theme it is.
+  // Storage is disabled: use the system's theme.
 }

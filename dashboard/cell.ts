@@ -1,6 +1,6 @@
 import { useEffect, useState } from "preact/hooks";
 
-/** A value that parts of the page follow. */
+/** A value that components subscribe to. */
 export interface Cell<T> {
   get(): T;
   set(value: T): void;
@@ -24,11 +24,11 @@ export function cell<T>(initial: T): Cell<T> {
   };
 }
 
-/** The cell's value now, drawn again when it changes. */
+/** Returns the cell's value and re-renders the component when it changes. */
 export function useCell<T>(source: Cell<T>): T {
   const [value, setValue] = useState(source.get());
   useEffect(() => {
-    // It may have changed between drawing and this moment.
+    // The value may have changed between rendering and this effect.
     setValue(() => source.get());
     return source.follow((next) => setValue(() => next));
   }, [source]);

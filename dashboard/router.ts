@@ -1,18 +1,18 @@
 import { cell } from "./cell.ts";
 
-export const namespaceViews = ["overview", "runs", "leases", "keys", "journal", "knowledge", "research", "activity", "search", "try", "health"] as const;
+export const namespaceViews = ["overview", "runs", "leases", "effects", "keys", "journal", "knowledge", "research", "activity", "search", "try", "health"] as const;
 export type NamespaceView = (typeof namespaceViews)[number];
 export type View = NamespaceView | "tokens" | "home" | "unknown";
 
 export interface PageRoute {
   readonly view: View;
   readonly namespace?: string;
-  /** The one thing that is shown: a run, a key, a note. */
+  /** The single item that is shown: a run, a key, a note. */
   readonly id?: string;
   readonly query: URLSearchParams;
 }
 
-/** A browser takes `.` and `..` in a path as directions, however they are encoded; a tilde in front keeps them names. */
+/** A browser resolves `.` and `..` in a path even if they are encoded; a leading tilde keeps them as names. */
 const encodePart = (part: string): string => (/^~*\.{1,2}$/.test(part) ? `~${part}` : encodeURIComponent(part));
 const decodePart = (part: string): string => {
   try {
@@ -39,16 +39,16 @@ export function parseRoute({ pathname, search }: Pick<Location, "pathname" | "se
   if (first === "tokens" && rest.length === 0) return { view: "tokens", query };
   const [namespace, view = "overview", ...id] = rest;
   if (first !== "ns" || namespace === undefined || !namespaceViews.some((known) => known === view)) return { view: "unknown", query };
-  // A proxy may have decoded the slashes of an id.
+  // A proxy may have decoded the slashes in an id.
   return { view: view as NamespaceView, namespace: decodePart(namespace), id: id.length === 0 ? undefined : id.map(decodePart).join("/"), query };
 }
 
 export const route = cell<PageRoute>(parseRoute(location));
 
-/** Where the page was scrolled to, by entry of the browser's history. */
+/** Scroll positions by entry of the browser's history. */
 const scrolled = new Map<string, number>();
 const entryKey = (): string => (history.state as { key?: string } | null)?.key ?? "first";
-/** Set while going back or forth: the view puts the page where it was, once there is something to scroll. */
+/** Set while going back or forward: the view restores the scroll position once it has content. */
 export let scrollBackTo: number | undefined;
 export const scrolledBack = (): void => {
   scrollBackTo = undefined;
@@ -65,7 +65,7 @@ export function navigate(href: string, { replace = false }: { readonly replace?:
   if (!replace && (before.view !== after.view || before.id !== after.id || before.namespace !== after.namespace)) scrollTo(0, 0);
 }
 
-/** The same place with other filters: no new entry in the browser's history, as every key pressed would make one. */
+/** The same page with other filters. Adds no history entry: otherwise every key press would add one. */
 export function refine(query: Query): void {
   const { namespace, view, id, query: before } = route.get();
   const fields = Object.fromEntries(before);
@@ -84,7 +84,7 @@ export function startRouter(): void {
     leaving = entryKey();
     route.set(parseRoute(location));
   });
-  // Plain links everywhere: what the browser does with a modifier key stays as people know it.
+  // Plain links everywhere, so that modifier keys keep their usual effect in the browser.
   document.addEventListener("click", (event) => {
     if (event.defaultPrevented || event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey || !(event.target instanceof Element)) return;
     const link = event.target.closest("a");

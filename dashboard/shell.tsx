@@ -14,6 +14,7 @@ import { useTicking } from "./parts/time.tsx";
 import { plain } from "./parts/unseen.ts";
 import type { NamespaceView, PageRoute } from "./router.ts";
 import { hrefOf, navigate } from "./router.ts";
+import { Shortcuts, searchBoxMark } from "./shortcuts.tsx";
 import { useView } from "./view-context.ts";
 
 const groups: readonly (readonly [string, readonly (readonly [NamespaceView | "tokens", string, IconName])[]])[] = [
@@ -23,6 +24,7 @@ const groups: readonly (readonly [string, readonly (readonly [NamespaceView | "t
       ["overview", "Overview", "overview"],
       ["runs", "Runs", "runs"],
       ["leases", "Leases", "leases"],
+      ["effects", "Effects", "effects"],
     ],
   ],
   [
@@ -52,6 +54,7 @@ const groups: readonly (readonly [string, readonly (readonly [NamespaceView | "t
 
 /** The frame around every view. */
 export function Shell({ here, children }: { readonly here: PageRoute; readonly children: ComponentChildren }) {
+  const { namespace } = useView();
   const [menu, setMenu] = useState(false);
   useEffect(() => setMenu(false), [here]);
   useEffect(() => {
@@ -82,6 +85,7 @@ export function Shell({ here, children }: { readonly here: PageRoute; readonly c
       <main id="main" tabIndex={-1}>
         {children}
       </main>
+      <Shortcuts namespace={namespace} />
     </div>
   );
 }
@@ -98,6 +102,8 @@ function Brand() {
 
 function NamespaceSwitch({ here }: { readonly here: PageRoute }) {
   const { me, namespace } = useView();
+  // Of very many only some are named: that one is not among them says nothing then.
+  const isKnown = (name: string): boolean => me.namespaces.includes(name) || me.namespacesOmitted !== undefined;
   const names = me.namespaces.includes(namespace) ? me.namespaces : [namespace, ...me.namespaces];
   const change = (name: string): void => {
     const view = here.view === "tokens" || here.view === "home" || here.view === "unknown" ? "overview" : here.view;
@@ -110,6 +116,7 @@ function NamespaceSwitch({ here }: { readonly here: PageRoute }) {
         {names.map((name) => (
           <option key={name} value={name}>
             {plain(name)}
+            {isKnown(name) ? "" : " (not there yet)"}
           </option>
         ))}
       </select>
@@ -174,20 +181,9 @@ function SearchBox({ here }: { readonly here: PageRoute }) {
   const { namespace } = useView();
   const [text, setText] = useState("");
   const box = useRef<HTMLInputElement>(null);
-  useEffect(() => {
-    const focus = (event: KeyboardEvent) => {
-      const target = event.target;
-      const typing = target instanceof HTMLElement && (target.isContentEditable || ["INPUT", "TEXTAREA", "SELECT"].includes(target.tagName) || target.closest("dialog") !== null);
-      if (event.key !== "/" || typing || event.ctrlKey || event.metaKey || event.altKey) return;
-      event.preventDefault();
-      box.current?.focus();
-      box.current?.select();
-    };
-    addEventListener("keydown", focus);
-    return () => removeEventListener("keydown", focus);
-  }, []);
-  // The search view has its own, larger box.
   useEffect(() => setText(""), [here.view]);
+  // The search view has its own, larger box.
+  if (here.view === "search") return null;
   return (
     <search class="search-box">
       <form
@@ -199,6 +195,7 @@ function SearchBox({ here }: { readonly here: PageRoute }) {
         <Icon name="search" />
         <input
           ref={box}
+          {...searchBoxMark}
           type="search"
           aria-label="Search everything"
           placeholder="Search everything"
@@ -232,7 +229,7 @@ function ConnectionState() {
     <div class={`connection ${now.state}`}>
       <span role="status" title={now.state === "waiting" || now.state === "stopped" ? now.why : "Changes appear as they happen"}>
         <span class="pulse" aria-hidden="true" />
-        {/* The seconds are for the eye: read aloud every second they would drown everything. */}
+        {/* The seconds are hidden from screen readers: read aloud every second, they would drown out everything else. */}
         <span class="unsighted">{now.state === "waiting" ? "Offline" : words}</span>
         <span aria-hidden="true">{words}</span>
       </span>

@@ -3,7 +3,7 @@ import { refine } from "./router.ts";
 
 const restMs = 250;
 
-/** What is being typed into the filters of a view. It goes into the address after a moment without a key, and comes from there when a link sets it. */
+/** The text typed into a view's filters. It is copied into the address after a short pause in typing, and updated when a link changes the address. */
 export function useTyped<Fields extends Readonly<Record<string, string>>>(fields: Fields): readonly [Fields, (typed: Fields) => void] {
   const [typed, setTyped] = useState(fields);
   const typing = useRef(false);

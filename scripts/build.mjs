@@ -24,6 +24,7 @@ const entryPoints = flags.entry?.map((path) => resolve(path)) ?? [join(root, "sr
 try {
   await mkdir(out, { recursive: true });
   const { metafile } = await bundle();
+  if (flags.entry === undefined) await bundleClient();
   await finishExecutable(join(out, "main.js"));
   const bundled = flags.entry === undefined ? [metafile, await buildDashboard(join(out, "dashboard"))] : [metafile];
   await writeThirdParty(bundled);
@@ -77,6 +78,22 @@ async function bundle() {
   return build({ ...options, banner: needsRequire ? { js: requireBanner } : {} });
 }
 
+/** By itself and for no runtime in particular: an import of Node's is an error here, and no banner for Node goes in. */
+async function bundleClient() {
+  await build({
+    absWorkingDir: root,
+    entryPoints: [join(root, "src/client.ts")],
+    outdir: out,
+    bundle: true,
+    format: "esm",
+    platform: "neutral",
+    target: "es2022",
+    minify: true,
+    legalComments: "none",
+    logLevel: "warning",
+  });
+}
+
 async function finishExecutable(path) {
   const text = await readFile(path, "utf8").catch((error) => {
     if (error.code === "ENOENT" && flags.entry !== undefined) return undefined;
@@ -93,7 +110,7 @@ async function emitDeclarations(folder) {
   if (status !== 0) throw new Error("tsc could not write the declarations; its messages are above.");
   // tsc leaves the `.ts` of relative imports as it is in declarations; only `.js` is understood by every consumer's resolver.
   const kept = new Set();
-  const queue = [join(folder, "index.d.ts")];
+  const queue = [join(folder, "index.d.ts"), join(folder, "client.d.ts")];
   for (let file = queue.pop(); file !== undefined; file = queue.pop()) {
     if (kept.has(file)) continue;
     kept.add(file);

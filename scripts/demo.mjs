@@ -42,7 +42,7 @@ try {
   const tokens = await makeTokens(server.url);
   // The first line says where; whoever starts this from a script reads it.
   console.log(`${server.url}/ns/${namespace}`);
-  console.log(`On this machine the page needs no token. One that may only look, for MCP clients at ${server.url}/mcp: ${tokens.viewer}`);
+  console.log(`On this machine the page needs no token. Read-only token for MCP clients at ${server.url}/mcp: ${tokens.viewer}`);
   console.log(`Ends by itself in ${minutes} minutes, or with Ctrl-C.`);
   await Promise.race([live(server.url, tokens), server.ended]);
 } catch (error) {
@@ -57,7 +57,7 @@ try {
 /** Says on standard error how far it is, in place on a terminal: standard output begins with the page's address. */
 async function livePast(path) {
   const { isTTY } = process.stderr;
-  const told = `Agents live through the last ${past} minutes first, which takes up to a minute`;
+  const told = `Simulating the last ${past} minutes (up to a minute)`;
   process.stderr.write(isTTY ? told : `${told}.\n`);
   const onProgress = (share) => isTTY && process.stderr.write(`\r${told}: ${Math.floor(share * 100)} %`);
   try {

@@ -34,40 +34,41 @@ import { Tenants } from "./surfaces/http/tenants.ts";
 import type { McpHttpOptions } from "./surfaces/mcp/http/mcp-http.ts";
 import { openMcpHttp } from "./surfaces/mcp/http/mcp-http.ts";
 import { openAnswerGates } from "./surfaces/mcp/http/open-answer-gates.ts";
+import { openLibraryRoutes } from "./surfaces/remote/library-routes.ts";
 import { openMeter } from "./telemetry/open-meter.ts";
 
 export interface ServingOptions {
-  /** The built page's files. */
+  /** Folder with the built files of the dashboard. */
   readonly dashboardFolder: string;
   readonly log?: Log;
-  /** What only tests change. */
+  /** Only tests change these. */
   readonly limits?: Partial<HttpLimits>;
   readonly mcp?: Partial<McpHttpOptions>;
-  /** Beside the dashboard's own. */
+  /** Added to the dashboard's own routes. */
   readonly apiRoutes?: readonly ApiRoute[];
 }
 
-/** A server that listens. Disposed of, it stops gracefully. */
+/** A listening server. Disposing of it stops it gracefully. */
 export interface Serving extends AsyncDisposable {
-  /** Where callers find it. */
+  /** The URL that callers use. */
   readonly url: string;
-  /** Where it listens itself. */
+  /** The address it listens on. */
   readonly listensOn: string;
   readonly mcpUrl: string;
   readonly address: AddressInfo;
-  /** Whoever sits at this machine needs no token. */
+  /** True if callers on this machine need no token. */
   readonly trustsOperator: boolean;
   readonly httpServer: HttpServer;
-  /** The reserved namespace, where tokens are. */
+  /** The reserved namespace that holds the tokens. */
   readonly system: Store;
 }
 
-/** Everything that answers HTTP, put together from one configuration and listening when it resolves. */
+/** Assembles everything that serves HTTP from one configuration. The server is listening when the promise resolves. */
 export async function openServing(
   config: Config,
   { dashboardFolder, log = openLog(config.logLevel), limits: given = {}, mcp: mcpOptions = {}, apiRoutes = [] }: ServingOptions,
 ): Promise<Serving> {
-  // What is wrong with the settings is told before anything is opened.
+  // Invalid settings are reported before anything is opened.
   const tools = toolsOf(config);
   const jwtSettings = jwtSettingsOf(config);
   const limits = { ...httpLimits, ...given };
@@ -80,7 +81,7 @@ export async function openServing(
     const { clock, server } = opened.base;
     const system = openReservedStore(engine, systemNamespace, clock);
     if (!isLoopback && !(await hasUsableCredential(system, jwtSettings?.issuer))) throw needsCredential(config);
-    // Where others come in by a proxy, every one of them would come from this machine, and not every proxy says so.
+    // Behind a proxy, every caller seems to connect from this machine, and not every proxy sends a header that shows otherwise.
     const names = [...config.allowedHosts.map((host) => host.replace(/:\d+$/, "")), ...(config.publicUrl === undefined ? [] : [new URL(config.publicUrl).hostname])];
     const isPublished = names.some((name) => !isLoopbackAddress(name));
     const trustsOperator = isLoopback && !isPublished && config.auth !== "token";
@@ -109,7 +110,11 @@ export async function openServing(
     const routes = new Routes({
       tenants,
       mcp,
-      apiRoutes: [...openApiRoutes({ log, readOnly: config.readOnly, operator: systemUser(), system, namespaces: () => engine.namespaces() }), ...apiRoutes],
+      apiRoutes: [
+        ...openApiRoutes({ log, readOnly: config.readOnly, operator: systemUser(), system, namespaces: () => engine.namespaces() }),
+        ...openLibraryRoutes({ readOnly: config.readOnly, effectKeepMs: config.effectAgeMs }),
+        ...apiRoutes,
+      ],
       files,
       challenges,
       gates,
@@ -138,14 +143,14 @@ export async function openServing(
       stopMcp: (graceMs) => mcp.stop(graceMs),
     });
     const address = await listen(httpServer.server, config);
-    // A name may resolve to any address; the operator is trusted only when no one else can reach us.
+    // A name may resolve to any address. The operator is trusted only if no other machine can reach the server.
     if (isLoopback && !isLoopbackAddress(address.address)) {
       await httpServer.stop(0);
-      throw new HoldfastError("invalid_input", `--host: ${config.host} leads to ${address.address}, which others can reach too; nothing was started`, {
-        hint: "Give the address itself.",
+      throw new HoldfastError("invalid_input", `--host: ${config.host} resolves to ${address.address}, which other machines can reach; nothing was started`, {
+        hint: "Pass an IP address.",
       });
     }
-    if (files.count === 0) log("warn", "dashboard_missing", { problem: "The page's files do not lie beside the executable; the package was built without them." });
+    if (files.count === 0) log("warn", "dashboard_missing", { problem: "The dashboard's files are missing: the package was built without them." });
     const listensOn = shownAddress(address);
     const url = config.publicUrl?.replace(/\/$/, "") ?? reachedAt(address);
     return {
@@ -171,10 +176,10 @@ export async function openServing(
 
 const needsCredential = ({ host, origins }: Config): HoldfastError =>
   new HoldfastError("invalid_input", `${origins.host}: callers that can reach ${host} need a credential, and none exists yet; nothing was started`, {
-    hint: "Make one first: holdfast token create --name NAME --role write --namespace NAMESPACE",
+    hint: "Create one first: holdfast token create --name NAME --role write --namespace NAMESPACE",
   });
 
-/** A read-only server writes nothing of its own either: its sessions live in this process, and are looked after like any store. */
+/** A read-only server does not write its own data to the store either: its sessions live in this process, with the same maintenance as any store. */
 function openPassingEngine(clock: Clock, log: Log): { readonly engine: MemoryEngine } & AsyncDisposable {
   const engine = new MemoryEngine(clock);
   const stop = new AbortController();

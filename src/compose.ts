@@ -8,6 +8,8 @@ import { openHolderChore } from "./domain/leases/forget-holders.ts";
 import type { Mirror } from "./domain/mirror/mirror.ts";
 import { openFolderReader } from "./domain/workspace/repository-reader.ts";
 import { readRepositoryState } from "./domain/workspace/repository-state.ts";
+import { embeddingSettingsOf } from "./embeddings/embedding-settings.ts";
+import type { OpenEmbeddings } from "./embeddings/open-embeddings.ts";
 import { openEngine } from "./engines/open-store.ts";
 import type { Clock } from "./kernel/clock.ts";
 import { systemClock } from "./kernel/clock.ts";
@@ -16,6 +18,7 @@ import type { Log } from "./kernel/log.ts";
 import { openLog } from "./kernel/log.ts";
 import type { Meter } from "./kernel/meter.ts";
 import { version } from "./kernel/version.ts";
+import type { VectorSearch } from "./search/vector-search.ts";
 import { engineFacts } from "./store/engine-facts.ts";
 import { maintain } from "./store/maintenance.ts";
 import type { NamespaceStoreOptions } from "./store/namespace-store.ts";
@@ -28,17 +31,17 @@ import { selectTools } from "./tools/profiles.ts";
 import type { ToolBase } from "./tools/run-tool.ts";
 import type { ServerFacts, Tool } from "./tools/tool.ts";
 
-/** An open store with everything that works on it: what the tools and the library are given. */
+/** An open store and the services around it, as used by the tools and the library. */
 export interface OpenStore extends AsyncDisposable {
   readonly base: ToolBase;
-  /** All namespaces: for what moves, checks or serves whole stores, and for no tool. */
+  /** Gives access to all namespaces, for code that moves, checks or serves whole stores. Tools do not use it. */
   readonly engine: Engine;
   readonly log: Log;
-  /** What every namespace of the store is opened with. */
+  /** The options for opening any namespace of the store. */
   readonly storeOptions: NamespaceStoreOptions;
 }
 
-/** Everything a surface needs, put together from one configuration. */
+/** Everything a surface needs, assembled from one configuration. */
 export interface Runtime extends OpenStore {
   readonly config: Config;
   /** The tools this configuration offers. */
@@ -46,21 +49,21 @@ export interface Runtime extends OpenStore {
 }
 
 export interface OpenOptions {
-  /** A long-running process maintains the store in the background, unless it is read-only; a single command leaves that to others. */
+  /** A long-running process maintains the store in the background, unless it is read-only. A single command leaves that to others. */
   readonly stays: boolean;
   readonly log?: Log;
-  /** The principal that history names; the operating system's user by default. */
+  /** The principal that history records as the writer; the operating system's user by default. */
   readonly writer?: string;
-  /** False: a store that is not there yet is `not_found` instead of being made. */
+  /** False: a missing store is an error (`not_found`) instead of being created. */
   readonly creates?: boolean;
-  /** Of a process that exposes metrics. */
+  /** Set in a process that exposes metrics. */
   readonly meter?: Meter;
-  /** True: calls are traced where a collector is configured. */
+  /** True: calls are traced if a collector is configured. */
   readonly traces?: boolean;
 }
 
 export async function openRuntime(config: Config, options: OpenOptions): Promise<Runtime> {
-  // A wrong tool name is refused before any file is created.
+  // A wrong tool name is rejected before any file is created.
   const tools = toolsOf(config);
   return { ...(await openStore(config, options)), config, tools };
 }
@@ -70,6 +73,9 @@ export async function openStore(
   { stays, log = openLog(config.logLevel), writer = systemUser(), creates = true, meter, traces = false }: OpenOptions,
 ): Promise<OpenStore> {
   const clock = systemClock;
+  const embeddings = embeddingsOf(config, { clock, log });
+  // A process that stays opens the model at once, so that what is wrong with it is told at the start; a single command opens it when it asks.
+  if (stays) await embeddings?.();
   const engine = await openEngineOrBeside(config, { clock, log, creates });
   try {
     const observers = meter && (await observersOf(meter, engine, config));
@@ -88,10 +94,11 @@ export async function openStore(
       secrets: config.secrets === "allow" ? undefined : config.secrets,
       observer: observers?.tools,
       tracer,
+      vectors: embeddings && vectorsOf(embeddings),
       ...journalFacts(config),
     };
     const stop = new AbortController();
-    // It writes, and whoever asked for read-only meant the file too.
+    // Maintenance writes to the store, and read-only covers the file too.
     const maintenance =
       stays && !config.readOnly
         ? maintain(
@@ -106,6 +113,7 @@ export async function openStore(
             stop.signal,
           )
         : undefined;
+    const embedding = stays && !config.readOnly ? embeddings?.().then(({ maintain: embed }) => embed(engine, stop.signal)) : undefined;
     return {
       base: { store, clock, writer, server },
       engine,
@@ -115,7 +123,7 @@ export async function openStore(
         stop.abort();
         observers?.[Symbol.dispose]();
         await tracer?.[Symbol.asyncDispose]();
-        await maintenance;
+        await Promise.all([maintenance, embedding]);
         await engine[Symbol.asyncDispose]();
       },
     };
@@ -125,20 +133,42 @@ export async function openStore(
   }
 }
 
-/** Loaded only where somebody counts. */
+/** Loaded only where a model is configured, and opened once. */
+function embeddingsOf(config: Config, options: { readonly clock: Clock; readonly log: Log }): (() => Promise<OpenEmbeddings>) | undefined {
+  const settings = embeddingSettingsOf(config);
+  if (settings === undefined) return undefined;
+  let opened: Promise<OpenEmbeddings> | undefined;
+  const open = async (): Promise<OpenEmbeddings> => (await import("./embeddings/open-embeddings.ts")).openEmbeddings(settings, options);
+  return () => {
+    opened ??= open();
+    return opened;
+  };
+}
+
+const vectorsOf = (open: () => Promise<OpenEmbeddings>): VectorSearch => ({
+  async compare(store, wordings) {
+    try {
+      return await (await open()).vectors.compare(store, wordings);
+    } catch (error) {
+      return { problem: error instanceof Error ? error.message : String(error) };
+    }
+  },
+});
+
+/** Loaded only in a process that exposes metrics. */
 async function observersOf(meter: Meter, engine: Engine, { namespace }: Config): Promise<Observers> {
   const { openObservers } = await import("./telemetry/open-observers.ts");
   return openObservers(meter, { engine, namespace, version });
 }
 
-/** Loaded only where spans have somewhere to go. */
+/** Loaded only if a collector is configured. */
 async function tracerOf({ otlpEndpoint: endpoint, otlpHeaders, otlpServiceName, otlpSampleRatio }: Config, log: Log, meter?: Meter): Promise<OpenTracer | undefined> {
   if (endpoint === undefined) return undefined;
   const { openTracer } = await import("./telemetry/open-tracer.ts");
   return openTracer({ endpoint, headers: otlpHeaders, serviceName: otlpServiceName, version, sampleRatio: otlpSampleRatio, log, meter });
 }
 
-/** A store for the time of one command, in a folder of its own that only this user can open. */
+/** A store for the duration of one command, in a temporary folder that only this user can open. */
 export async function openScratch(): Promise<{ readonly engine: Engine } & AsyncDisposable> {
   const folder = await mkdtemp(join(tmpdir(), "holdfast-scratch-"));
   const remove = (): Promise<void> => rm(folder, { recursive: true, force: true });
@@ -158,8 +188,8 @@ export async function openScratch(): Promise<{ readonly engine: Engine } & Async
 }
 
 /**
- * Where only the command was changed, a replaced system's variable still names that system's own file. It is left as it is:
- * Holdfast's store stands beside it, and the log says how to bring the contents over.
+ * After switching from a replaced system, that system's variable may still name its own file. That file is not touched:
+ * Holdfast opens a store next to it, and the log says how to import the contents.
  */
 async function openEngineOrBeside({ store, origins }: Config, options: { readonly clock: Clock; readonly log: Log; readonly creates: boolean }): Promise<Engine> {
   try {
@@ -167,16 +197,16 @@ async function openEngineOrBeside({ store, origins }: Config, options: { readonl
   } catch (error) {
     const isForeign = isHoldfastError(error, "store_damaged") && error.details?.foreign === true;
     if (!isForeign || (origins.store !== "CHECKPOINT_DB_PATH" && origins.store !== "DB_PATH")) throw error;
-    options.log("warn", "another_program's_file_left_alone", {
+    options.log("warn", "foreign_file_not_touched", {
       variable: origins.store,
       used_instead: `${store}.holdfast`,
-      to_bring_it_over: `holdfast import ${store.slice("sqlite:".length)}`,
+      import_with: `holdfast import ${store.slice("sqlite:".length)}`,
     });
     return openEngine(`${store}.holdfast`, options);
   }
 }
 
-/** The refusal names the flag or variable that the person wrote. */
+/** Errors name the flag or variable that the user wrote. */
 export function toolsOf({ profile, tools, readOnly, origins }: Config): readonly Tool[] {
   try {
     return selectTools({ profile, toolsets: tools, readOnly });
@@ -187,24 +217,24 @@ export function toolsOf({ profile, tools, readOnly, origins }: Config): readonly
   }
 }
 
-/** People have every tool, unless somebody chose for them: the default leaves some out because models pay for each. */
+/** The dashboard offers every tool unless the configuration selects some. The default profile is smaller only because each tool costs a model tokens. */
 export const pageToolsOf = (config: Config): readonly Tool[] =>
   config.profile === undefined && config.tools === undefined ? selectTools({ profile: "all", readOnly: config.readOnly }) : toolsOf(config);
 
-/** Versions of deleted keys are remembered as long as they plausibly matter: one for every revision of history kept. */
+/** The versions of deleted keys are kept while they plausibly matter: one for every revision of history. */
 const retentionPolicy = (config: Config) => ({ ageMs: config.historyAgeMs, revisions: config.historyRevisions, tombstones: config.historyRevisions });
 
-/** For each question to git: who asks for a resume waits for it. */
+/** The timeout for each git command; a caller of resume waits for it. */
 const gitPatienceMs = 1_000;
 
-/** The process stands where its client or its user works. */
+/** The process runs in the folder where its client or user works. */
 const journalFacts = ({ journalFormat, journalAgeMs, home }: Config) => ({
   surroundings: { folder: process.cwd(), home, reader: openFolderReader(), readState: (folder: string) => readRepositoryState(folder, gitEnvironment(), gitPatienceMs) },
   journalFormat,
   journalTtlMs: journalAgeMs,
 });
 
-/** Readable copies stand beside a store that is a file of this machine, or where the settings say. What makes them is loaded when there is something to copy. */
+/** Readable copies are written next to a local store file, or to the folders in the settings. The code is loaded when there is something to copy. */
 function mirrorOf({ store, namespace, checkpointDir, knowledgeDir }: Config, log: Log): Mirror | undefined {
   const beside = (name: string): string => (store.startsWith("sqlite:") ? join(dirname(store.slice("sqlite:".length)), name) : "none");
   const mirrorFolders = { checkpointDir: checkpointDir ?? beside("checkpoints"), knowledgeDir: knowledgeDir ?? beside("knowledge"), namespace };
@@ -224,7 +254,7 @@ function mirrorOf({ store, namespace, checkpointDir, knowledgeDir }: Config, log
   };
 }
 
-/** What writes backups is loaded when a namespace is cleared; there is one of it, so that they are written one at a time. */
+/** The backup code is loaded when a namespace is first cleared. There is a single instance, so that backups are written one at a time. */
 function backUpOf({ store }: Config, engine: Engine, clock: Clock): ServerFacts["backUp"] {
   if (engine.name !== "sqlite") return undefined;
   let opened: Promise<NonNullable<ServerFacts["backUp"]>> | undefined;
@@ -238,11 +268,11 @@ function backUpOf({ store }: Config, engine: Engine, clock: Clock): ServerFacts[
   };
 }
 
-/** Each namespace has a chore of its own, because it remembers how far it got. */
+/** Each namespace has its own instance of the chore, which remembers its progress. */
 function choreOf(engine: Engine, clock: Clock, open: () => (store: Store) => Promise<void>): (namespace: string) => Promise<void> {
   const chores = new Map<string, () => Promise<void>>();
   return (namespace) => {
-    // Nobody holds or writes anything in those.
+    // Reserved namespaces contain no leases and no indexed text.
     if (isReservedNamespace(namespace)) return Promise.resolve();
     let chore = chores.get(namespace);
     if (chore === undefined) {

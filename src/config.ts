@@ -9,26 +9,27 @@ import type { SettingName, SettingSource, Settings } from "./settings.ts";
 import { absolutePath, configFileSource, configSchema, homeFolder, settingFlags, settingSources } from "./settings.ts";
 
 /**
- * Every setting, from a flag, the environment or a file, checked once here and then a plain value.
- * This file alone reads the environment. Precedence: flag, HOLDFAST_* variable, configuration file, variable of a replaced system, default.
+ * Reads every setting from a flag, the environment or a file and validates it once. Only this file reads the environment.
+ * Precedence: flag, HOLDFAST_* variable, configuration file, variable of a replaced system, default.
  */
 type Environment = Readonly<Record<string, string | undefined>>;
 
-export interface Config extends Readonly<Omit<Settings, "claimTtl" | "historyAge" | "journalAge" | "hookTimeout">> {
+export interface Config extends Readonly<Omit<Settings, "claimTtl" | "historyAge" | "effectAge" | "journalAge" | "hookTimeout">> {
   readonly claimTtlMs: number;
   readonly historyAgeMs: number;
+  readonly effectAgeMs: number;
   /** Absent = for ever. */
   readonly journalAgeMs?: number;
   readonly hookTimeoutMs: number;
   /** The user's home folder. */
   readonly home: string;
-  /** Which flag, variable or file each setting came from; "default" otherwise. */
+  /** The flag, variable or file that each setting came from; otherwise "default". */
   readonly origins: Readonly<Record<SettingName, string>>;
-  /** Colour may be used on a terminal: NO_COLOR is unset. */
+  /** True if NO_COLOR is unset, so that colour may be used on a terminal. */
   readonly colourAllowed: boolean;
 }
 
-/** Flags by name without dashes, as the command line gave them. */
+/** Flags by name without dashes, as given on the command line. */
 type Flags = Readonly<Record<string, string | boolean | readonly string[] | undefined>>;
 
 export interface Given {
@@ -36,7 +37,7 @@ export interface Given {
   readonly origin: string;
 }
 
-/** `options` are settings of a program that uses the library; they go before everything else. */
+/** `options` are the settings of a program that uses the library; they take precedence over everything else. */
 export function readConfig(flags: Flags = {}, environment: Environment = process.env, options: Readonly<Partial<Record<SettingName, Given>>> = {}): Config {
   const file = readConfigFile(flags, environment);
   const given: Partial<Record<SettingName, Given>> = {};
@@ -54,12 +55,13 @@ export function readConfig(flags: Flags = {}, environment: Environment = process
   const raw = Object.fromEntries(Object.entries(given).flatMap(([name, value]) => (value === undefined ? [] : [[name, value.raw]])));
   const parsed = configSchema.safeParse(raw);
   if (!parsed.success) throw refusal(parsed.error.issues[0]?.path[0] as SettingName, given);
-  const { claimTtl, historyAge, journalAge, hookTimeout, ...rest } = parsed.data;
+  const { claimTtl, historyAge, effectAge, journalAge, hookTimeout, ...rest } = parsed.data;
   const origins = Object.fromEntries(Object.keys(settingSources).map((name) => [name, given[name as SettingName]?.origin ?? "default"])) as Record<SettingName, string>;
   return {
     ...rest,
     claimTtlMs: claimTtl,
     historyAgeMs: historyAge,
+    effectAgeMs: effectAge,
     journalAgeMs: journalAge,
     hookTimeoutMs: hookTimeout,
     home: homeFolder(),
@@ -72,7 +74,7 @@ function refusal(name: SettingName, given: Partial<Record<SettingName, Given>>):
   const { raw, origin } = given[name] as Given;
   const error = invalidInput(origin, (name === "store" && typeof raw === "string" ? storeProblem(raw) : undefined) ?? settingSources[name].allowed);
   if (name !== "store" || typeof raw !== "string" || /^[a-z]+:/i.test(raw)) return error;
-  return new HoldfastError("invalid_input", error.message, { details: error.details, hint: `A file is written with its scheme, for example sqlite:${raw}.` });
+  return new HoldfastError("invalid_input", error.message, { details: error.details, hint: `Include the scheme for a file, for example sqlite:${raw}.` });
 }
 
 function firstGiven(...candidates: readonly (readonly [raw: unknown, origin: string] | undefined)[]): Given | undefined {
@@ -80,7 +82,7 @@ function firstGiven(...candidates: readonly (readonly [raw: unknown, origin: str
   return undefined;
 }
 
-/** An empty variable is an unset one: that is how launchers pass "nothing". */
+/** An empty variable counts as unset, because launchers pass "nothing" that way. */
 const nonEmpty = (text: string | undefined): string | undefined => (text === undefined || text === "" ? undefined : text);
 
 function aliasOf(name: SettingName, { aliases: [alias = ""] }: SettingSource, environment: Environment): readonly [raw: string | undefined, origin: string] {
@@ -89,19 +91,20 @@ function aliasOf(name: SettingName, { aliases: [alias = ""] }: SettingSource, en
 }
 
 /**
- * Kubernetes gives every container a SIDECAR_PORT=tcp://ADDRESS:PORT when a service is called "sidecar": that is where the service is, not a port for us.
- * OTEL_… is set for every program of a machine, in forms (a collector for gRPC alone) that are not ours: what does not fit is no mistake of whoever starts us.
+ * If a service is named "sidecar", Kubernetes sets SIDECAR_PORT=tcp://ADDRESS:PORT in every container. That is the address of the
+ * service, not a port for Holdfast. OTEL_… variables apply to every program on a machine and may have values Holdfast does not
+ * support (such as a collector for gRPC only). Those are ignored rather than reported as errors.
  */
 function isForOthers(name: SettingName, alias: string, text: string, environment: Environment): boolean {
-  // Goldfish takes no notice of a word that it does not know.
+  // Goldfish ignores values that it does not know.
   if (alias === "GOLDFISH_OUTPUT_MODE") return !configSchema.shape[name].safeParse(text).success;
   if (alias === "SIDECAR_PORT") return /^tcp:\/\/[^/]+:\d+$/.test(text);
   return alias.startsWith("OTEL_") && (environment.OTEL_SDK_DISABLED?.toLowerCase() === "true" || !configSchema.shape[name].safeParse(text).success);
 }
 
 /**
- * What the replaced systems' variables say about the store. REDIS_URL counts only beside STATE_BACKEND=redis:
- * many programs set it for purposes of their own.
+ * The store according to the replaced systems' variables. REDIS_URL counts only together with STATE_BACKEND=redis,
+ * because many programs set it for other purposes.
  */
 function storeFromAliases(environment: Environment): readonly [raw: string, origin: string] | undefined {
   const backend = nonEmpty(environment.STATE_BACKEND)?.toLowerCase();
@@ -122,14 +125,14 @@ function storeFromAliases(environment: Environment): readonly [raw: string, orig
   }
 }
 
-/** One absolute path from here on: a child process may work in another folder. */
+/** The path is absolute from here on, because a child process may run in another folder. */
 function withAbsolutePath(given: Given | undefined): Given | undefined {
   if (given === undefined || typeof given.raw !== "string" || !/^sqlite:./.test(given.raw)) return given;
   const path = given.raw.slice("sqlite:".length).replace(/^\/\/(?=\/)/, "");
   return { ...given, raw: `sqlite:${path === ":memory:" ? path : absolutePath(path)}` };
 }
 
-/** The XDG specification wants relative ones ignored. */
+/** The XDG specification says to ignore relative paths. */
 const absolute = (path: string | undefined): string | undefined => (path !== undefined && isAbsolute(path) ? path : undefined);
 
 function dataFolder(environment: Environment): string {
@@ -152,13 +155,13 @@ function readConfigFile(flags: Flags, environment: Environment): { readonly sett
       details: { field: origin },
     });
   }
-  if (settings === null || typeof settings !== "object" || Array.isArray(settings)) throw invalidInput(origin, "must hold one JSON object");
+  if (settings === null || typeof settings !== "object" || Array.isArray(settings)) throw invalidInput(origin, "must contain one JSON object");
   const unknown = Object.keys(settings).find((name) => !Object.hasOwn(settingSources, name));
   if (unknown !== undefined) throw invalidInput(`${unknown} in ${origin}`, `unknown setting; allowed: ${Object.keys(settingSources).join(", ")}`);
   return { settings: settings as Record<string, unknown>, origin };
 }
 
-/** The operating system's user: the writer that history names. A container may run under an id that has no name. */
+/** The operating system's user, recorded as the writer in history. A container may run under an id without a name. */
 export function systemUser(): string {
   try {
     return userInfo().username;
@@ -167,12 +170,12 @@ export function systemUser(): string {
   }
 }
 
-/** Who a command acts as when nobody says: one name per user, host and terminal session, so that two terminals are two holders. */
+/** The default agent name of a command: one per user, host and terminal session, so that two terminals are two holders. */
 export const defaultAgent = (): string => `${systemUser()}@${hostname()}:${sessionId() ?? process.ppid}`;
 
 /**
- * The session of the terminal or login. The parent process would not do: npx, timeout and the like stand in between and are new each time.
- * 0: the session was begun outside this container.
+ * The id of the terminal or login session. The parent process is not suitable: wrappers such as npx or timeout have a new process id each time.
+ * 0: the session began outside this container.
  */
 function sessionId(readText: TextReader = readTextFile): number | undefined {
   const session = Number(processFields(readText("/proc/self/stat"))[statFields.session]);
@@ -180,13 +183,13 @@ function sessionId(readText: TextReader = readTextFile): number | undefined {
 }
 
 /**
- * What the commands of one terminal have in common and those of no other: the session's leader, and when it was started, because process
- * ids are used again. Undefined where there is no terminal, or the system does not say.
+ * Identifies the terminal that a command runs in, by the session leader and its start time, because process
+ * ids are reused. Undefined without a terminal, or if the system does not provide the information.
  */
 export function terminalSession(readText: TextReader = readTextFile, environment: Environment = process.env): string | undefined {
   const named = nonEmpty(environment.TERM_SESSION_ID) ?? nonEmpty(environment.WT_SESSION);
   const own = processFields(readText("/proc/self/stat"));
-  // Only Linux has these files; elsewhere the terminal program says which of its sessions it is.
+  // Only Linux has these files. On other systems, the terminal program names its session in a variable.
   if (own.length === 0) return named === undefined ? undefined : sessionName([named]);
   const leader = sessionId(readText);
   if (leader === undefined || own[statFields.terminal] === "0") return undefined;
@@ -197,7 +200,7 @@ export function terminalSession(readText: TextReader = readTextFile, environment
 
 const sessionName = (identity: readonly string[]): string => `session-${fingerprint(identity).slice(0, 12)}`;
 
-/** Undefined where there is no such file, or it cannot be read. */
+/** Returns undefined if the file does not exist or cannot be read. */
 type TextReader = (path: string) => string | undefined;
 
 function readTextFile(path: string): string | undefined {
@@ -208,14 +211,14 @@ function readTextFile(path: string): string | undefined {
   }
 }
 
-/** Fields 6, 7 and 22 of the kernel's line about a process, counted from field 3: the name in field 2 may hold blanks and brackets. */
+/** Fields 6, 7 and 22 of /proc/PID/stat, counted from field 3, because the name in field 2 may contain spaces and brackets. */
 const statFields = { session: 3, terminal: 4, startedAt: 19 } as const;
 const processFields = (line: string | undefined): readonly string[] => (line === undefined ? [] : line.slice(line.lastIndexOf(")") + 2).split(" "));
 
-/** The environment for a child process, with some variables of our own. */
+/** The environment for a child process, with additional variables. */
 export const childEnvironment = (extra: Readonly<Record<string, string>>): NodeJS.ProcessEnv => ({ ...process.env, ...extra });
 
-/** What ties a git to one repository, as a git that started us (in a hook, in `rebase --exec`) would have set it. */
+/** Variables that bind git to one repository, as set by a git process that started Holdfast (in a hook, in `rebase --exec`). */
 const repositoryVariables = [
   "GIT_DIR",
   "GIT_WORK_TREE",
@@ -227,10 +230,10 @@ const repositoryVariables = [
   "GIT_NAMESPACE",
 ];
 
-/** The environment for a git that is to look at the folder it is told. */
+/** The environment for git commands that must use the folder passed to them. */
 export const gitEnvironment = (): NodeJS.ProcessEnv => Object.fromEntries(Object.entries(process.env).filter(([name]) => !repositoryVariables.includes(name)));
 
-/** Where this machine and its user keep clients' files; src/install works with it. */
+/** The folders in which clients keep their files on this machine, for src/install. */
 export const clientFolders = (environment: Environment = process.env) => ({
   home: homeFolder(),
   project: process.cwd(),
@@ -243,13 +246,15 @@ export const clientFolders = (environment: Environment = process.env) => ({
   dataFolder: dataFolder(environment),
 });
 
-/** The settings that were given as flags, as arguments for a server that somebody else starts from another folder. */
+/** The settings that were given as flags, as arguments for a server that a client starts from another folder. */
 export function settingArguments(flags: Flags, config: Config, only: readonly string[] = settingFlags.map(({ name }) => name)): string[] {
   const absolute: Readonly<Record<string, string | undefined>> = {
     store: config.store,
     "goldfish-dir": config.goldfishDir,
     "checkpoint-dir": config.checkpointDir,
     "knowledge-dir": config.knowledgeDir,
+    embeddings: config.embeddings,
+    "embeddings-key-file": config.embeddingsKeyFile,
   };
   return only.flatMap((name) => {
     const given = flags[name];

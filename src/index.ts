@@ -7,26 +7,26 @@ import { bindDomain } from "./surfaces/library/bind-domain.ts";
 import type { Holdfast } from "./surfaces/library/holdfast.ts";
 
 export interface HoldfastOptions {
-  /** `sqlite:PATH` or `memory:`. Default: HOLDFAST_STORE, else the file that the command line uses. */
+  /** `sqlite:PATH` or `memory:`. Default: HOLDFAST_STORE, or else the file that the command line uses. */
   readonly store?: string;
   readonly namespace?: string;
-  /** The default name for this program in history and as the holder of leases and claims. */
+  /** The default name of this program in history and as the holder of leases and claims. */
   readonly agent?: string;
-  /** The principal that history names; the operating system's user by default. */
+  /** The principal that history records as the writer; the operating system's user by default. */
   readonly writer?: string;
-  /** How long a workflow claim lasts when a call does not say. */
+  /** The default duration of a workflow claim. */
   readonly claimTtlMs?: number;
-  /** History older than this may be forgotten. */
+  /** History older than this may be removed. */
   readonly historyAgeMs?: number;
-  /** Revisions of history kept at most. */
+  /** The maximum number of revisions of history kept. */
   readonly historyRevisions?: number;
-  /** False leaves sweeping and compaction to other processes on the same store. */
+  /** False: sweeping and compaction are left to other processes on the same store. */
   readonly maintain?: boolean;
-  /** Where events go; nowhere by default. */
+  /** Receives log events; by default they are dropped. */
   readonly log?: Log;
 }
 
-/** A misspelt option would silently open another store. A record, so that the compiler holds it complete. */
+/** A misspelt option would silently open another store. This is a record so that the compiler checks that it is complete. */
 const optionNames: Readonly<Record<keyof HoldfastOptions, true>> = {
   store: true,
   namespace: true,
@@ -39,7 +39,7 @@ const optionNames: Readonly<Record<keyof HoldfastOptions, true>> = {
   log: true,
 };
 
-/** Opens a store in this process. Settings that are not given come from HOLDFAST_* variables, as for the command line. Close it when done: connections and locks are given back then. */
+/** Opens a store in this process. Missing settings come from HOLDFAST_* variables, as for the command line. Close it when done, to release connections and locks. */
 export async function openHoldfast(options: HoldfastOptions = {}): Promise<Holdfast> {
   const unknown = Object.keys(options).find((name) => !Object.hasOwn(optionNames, name));
   if (unknown !== undefined) throw invalidInput(unknown, `unknown option; allowed: ${Object.keys(optionNames).join(", ")}`);
@@ -66,6 +66,7 @@ export async function openHoldfast(options: HoldfastOptions = {}): Promise<Holdf
       scope: { store: space, clock, writer },
       agent: config.agent,
       claimTtlMs: config.claimTtlMs,
+      effectKeepMs: config.effectAgeMs,
       surroundings: server.surroundings,
       journalTtlMs: server.journalTtlMs,
       mirror: server.mirror,
@@ -76,6 +77,13 @@ export async function openHoldfast(options: HoldfastOptions = {}): Promise<Holdf
   };
 }
 
+export type { BegunEffect, EffectGuard } from "./domain/effects/begin-effect.ts";
+export type { EffectPolicy, EffectState } from "./domain/effects/effect.ts";
+export type { EffectDetail, EffectPage, EffectQuery, EffectView } from "./domain/effects/find-effects.ts";
+export type { EffectAttempt, EffectReport, FinishedEffect } from "./domain/effects/finish-effect.ts";
+export type { EffectIdentity } from "./domain/effects/identity.ts";
+export type { RunningAttempt } from "./domain/effects/perform-effect.ts";
+export type { ResolveInput } from "./domain/effects/resolve-effect.ts";
 export type { HistoryCursor, HistoryEntry, HistoryPage, HistoryQuery } from "./domain/history/history.ts";
 export type { EntryHit, EntryPage } from "./domain/journal/find-entries.ts";
 export type { SavedEntry } from "./domain/journal/journal.ts";
@@ -103,6 +111,25 @@ export type { Log, LogLevel } from "./kernel/log.ts";
 export { version } from "./kernel/version.ts";
 export { limits } from "./store/limits.ts";
 export type { EngineHealth, Revision } from "./store/store.ts";
+export { type ConnectOptions, connectHoldfast } from "./surfaces/client/connect-holdfast.ts";
 export type { CallOptions, WriteOptions } from "./surfaces/library/call-options.ts";
+export type { EffectOptions, Effects, OnceOptions, OnceResult } from "./surfaces/library/effects.ts";
 export type { Holdfast, LeaseRef, Leases, Sessions, SetOptions, State, Tags, Workflows } from "./surfaces/library/holdfast.ts";
 export type { EntryInput, Journal, Knowledge, Research, ResearchInput, ResumeOptions, ResumeText, WorkspaceOptions } from "./surfaces/library/memory.ts";
+export { type NewWorkflow, runWorkflow, startWorkflow } from "./surfaces/library/run-workflow.ts";
+export { type WithLeaseOptions, type WithLeaseResult, withLease } from "./surfaces/library/with-lease.ts";
+export { type WorkOptions, workWorkflows } from "./surfaces/library/work-workflows.ts";
+export {
+  EffectNotDone,
+  EffectUnknown,
+  type SignalOptions,
+  type StepAttempt,
+  type StepOptions,
+  type StepOutput,
+  type WorkerOptions,
+  type WorkflowContext,
+  type WorkflowHandler,
+  type WorkflowOutcome,
+  type WorkflowSteps,
+} from "./surfaces/library/workflow.ts";
+export { signalWorkflow } from "./surfaces/library/workflow-signals.ts";

@@ -6,22 +6,23 @@ import type { Config } from "./config.ts";
 import { childEnvironment, clientFolders, defaultAgent, gitEnvironment, readConfig, settingArguments, terminalSession } from "./config.ts";
 import { errorCodes, HoldfastError, isHoldfastError } from "./kernel/errors.ts";
 import type { Log } from "./kernel/log.ts";
-import { openLog, silentLog } from "./kernel/log.ts";
+import { heldLog, openLog, silentLog } from "./kernel/log.ts";
 import { mustBeOneOf } from "./kernel/nearest.ts";
 import { hasPassword, shownUrl } from "./kernel/store-url.ts";
 import { version } from "./kernel/version.ts";
 import { settingFlags } from "./settings.ts";
 import type { FlagValue } from "./surfaces/cli/argv.ts";
 import { parseArgv } from "./surfaces/cli/argv.ts";
-import type { ClientChange, ClientPlan, OpenRequest, ServeAnswer, ServerPrintout, VerifyAnswer, VerifyRequest } from "./surfaces/cli/command.ts";
+import type { ClientChange, ClientPlan, ClientWrap, OpenRequest, ServeAnswer, ServerPrintout, VerifyAnswer, VerifyRequest } from "./surfaces/cli/command.ts";
 import { describeFailure } from "./surfaces/cli/failure.ts";
+import { proxyFlags } from "./surfaces/cli/proxy-command.ts";
 import type { HookEvent } from "./surfaces/hooks/hook-events.ts";
 import { hookEvents, isHookEvent } from "./surfaces/hooks/hook-events.ts";
 import type { GuaranteeReport } from "./verify/report.ts";
 
 const ownFlags = [...settingFlags, { name: "json" }, { name: "help" }, { name: "version" }];
 
-/** argv to a surface; resolves to the exit code. Surfaces are loaded only when asked for, so that each starts fast. */
+/** Runs the surface that the arguments select and returns the exit code. Each surface is loaded only when needed, so that every one starts fast. */
 async function main(args: readonly string[]): Promise<number> {
   const { flags, words } = parseArgv(args, ownFlags, { untilWord: true });
   if (flags.version === true || (words[0] === "version" && words.length === 1)) return print(`${version}\n`);
@@ -31,11 +32,12 @@ async function main(args: readonly string[]): Promise<number> {
   }
   if (words[0] === "hook" && flags.help !== true && !asksHelp(words)) return answerHook(flags, words.slice(1));
   if (words[0] === "connect" && flags.help !== true && !asksHelp(words)) return connect(flags, words.slice(1));
+  if (words[0] === "proxy" && flags.help !== true && !asksHelp(words)) return proxy(flags, words.slice(1));
   const servesMcp = flags.help !== true && (words[0] === "mcp" || (words.length === 0 && stdinIsPipe()));
   if (!servesMcp) return runCommandLine(args);
   const tail = parseArgv(words.slice(1), ownFlags);
   if (tail.flags.help === true) return runCommandLine(args);
-  if (tail.words.length > 0) throw new HoldfastError("invalid_input", `mcp: takes no argument; it was given ${JSON.stringify(tail.words[0])}`);
+  if (tail.words.length > 0) throw new HoldfastError("invalid_input", `mcp: takes no arguments (got ${JSON.stringify(tail.words[0])})`);
   return serveMcp({ ...flags, ...tail.flags });
 }
 
@@ -48,20 +50,20 @@ async function serveMcp(flags: Readonly<Record<string, FlagValue>>): Promise<num
   await using runtime = await openRuntime(config, { stays: true, traces: true }).catch((error) => {
     throw namingStore(error, config);
   });
-  // Asked to end, the server behaves as if the client had closed its end: calls in flight may finish.
+  // On a signal, the server behaves as if the client had closed its end: calls in flight may finish.
   onSignal(() => void process.stdin.destroy());
   const { base, tools } = runtime;
   await serveMcpStdio({ context: base, tools, log, stdin: process.stdin, stdout: process.stdout });
   return 0;
 }
 
-/** A defect in one call must not take the other callers' server away. */
+/** A bug in one call must not stop the server for other callers. */
 function surviveDefects(log: Log): void {
   process.on("uncaughtException", (error) => log("error", "uncaught_exception", { error: String(error), stack: error instanceof Error ? error.stack : undefined }));
   process.on("unhandledRejection", (reason) => log("error", "unhandled_rejection", { error: String(reason), stack: reason instanceof Error ? reason.stack : undefined }));
 }
 
-/** Passes MCP on to a server; nothing of the store and the tools is loaded. */
+/** Forwards MCP to a server, without loading the store or the tools. */
 async function connect(flags: Readonly<Record<string, FlagValue>>, args: readonly string[]): Promise<number> {
   outputMatters = false;
   const { flags: more, words } = parseArgv(args, ownFlags);
@@ -70,7 +72,7 @@ async function connect(flags: Readonly<Record<string, FlagValue>>, args: readonl
   const config = readConfig({ ...flags, ...more });
   const log = openLog(config.logLevel);
   surviveDefects(log);
-  const [{ bridge }, { isInTheClear, requireTarget }, { BridgeCredential }, { systemClock }] = await Promise.all([
+  const [{ bridge }, { requireTarget, warnInTheClear }, { BridgeCredential }, { systemClock }] = await Promise.all([
     import("./surfaces/connect/bridge.ts"),
     import("./surfaces/connect/target.ts"),
     import("./surfaces/connect/credential.ts"),
@@ -78,17 +80,30 @@ async function connect(flags: Readonly<Record<string, FlagValue>>, args: readonl
   ]);
   const url = requireTarget(address);
   const credential = new BridgeCredential(config);
-  if (isInTheClear(url) && credential.headers.authorization !== undefined)
-    log("warn", "token_in_the_clear", {
-      to: url.host,
-      hint: "The token is sent over plain http, which others on the network can read. Use https, or a tunnel to a loopback address.",
-    });
+  warnInTheClear(url, credential, log);
   onSignal(() => void process.stdin.destroy());
   const wasAnswered = await bridge({ url, credential, log, clock: systemClock, stdin: process.stdin, stdout: process.stdout });
   return wasAnswered ? 0 : errorCodes.unavailable.exit;
 }
 
-/** The page's files lie beside the executable. */
+/** Stands between a client and another MCP server; of the product only the store is loaded. */
+async function proxy(flags: Readonly<Record<string, FlagValue>>, args: readonly string[]): Promise<number> {
+  outputMatters = false;
+  const { flags: more, words, rest = [] } = parseArgv(args, [...ownFlags, ...proxyFlags]);
+  if (words[0] !== undefined) throw new HoldfastError("invalid_input", `proxy: write the command after --, for example holdfast proxy -- ${words[0]}`);
+  const config = readConfig({ ...flags, ...more });
+  const log = openLog(config.logLevel);
+  surviveDefects(log);
+  const { runProxy } = await import("./compose-proxy.ts");
+  onSignal(() => void process.stdin.destroy());
+  const { stdin, stdout } = process;
+  const wasClientFirst = await runProxy(config, more, rest, { stdin, stdout, log }).catch((error) => {
+    throw namingStore(error, config);
+  });
+  return wasClientFirst ? 0 : errorCodes.unavailable.exit;
+}
+
+/** The dashboard's files are next to the executable. */
 const dashboardFolder = (): string => fileURLToPath(new URL("dashboard", import.meta.url));
 
 async function serve(flags: Readonly<Record<string, FlagValue>>): Promise<ServeAnswer> {
@@ -102,10 +117,10 @@ async function serve(flags: Readonly<Record<string, FlagValue>>): Promise<ServeA
   });
 }
 
-/** A mistyped event is a mistake of whoever wrote the hook, who sees standard error. Clients take 2, the code of wrong arguments, as a wish to stop the agent. */
+/** For a mistyped event, whose author sees standard error. Exit code 2, used for wrong arguments, would make clients stop the agent. */
 const unknownHookExit = 1;
 
-/** An agent waits for its hook and can do nothing about its troubles: whatever happens to a known event, nothing is printed and the exit code is 0. */
+/** An agent waits for its hook and cannot fix its errors. So a known event that fails prints nothing and exits with 0. */
 async function answerHook(flags: Readonly<Record<string, FlagValue>>, args: readonly string[]): Promise<number> {
   outputMatters = false;
   const event = eventOf(args);
@@ -115,13 +130,13 @@ async function answerHook(flags: Readonly<Record<string, FlagValue>>, args: read
   }
   const config = event === undefined ? undefined : hookConfig(flags, args);
   if (event === undefined || config === undefined) return 0;
-  // Counted from the start of the process. A store that is busy or a disk that hangs must not hold up the agent.
+  // Counted from the start of the process. A busy store or a hanging disk must not block the agent.
   const late = new Promise<string>((resolve) => setTimeout(resolve, config.hookTimeoutMs - performance.now(), "").unref());
   const answer = hookAnswer(event, config).catch(() => "");
   return print(await Promise.race([answer, late]));
 }
 
-/** Undefined: the flags are not understood, which is no failure of a hook. */
+/** Undefined: the flags are invalid, which must not fail the hook. */
 function eventOf(args: readonly string[]): string | undefined {
   try {
     return parseArgv(args, ownFlags).words[0] ?? "";
@@ -130,7 +145,7 @@ function eventOf(args: readonly string[]): string | undefined {
   }
 }
 
-/** Undefined: the settings are not understood, which is none either. */
+/** Undefined: the settings are invalid, which must not fail the hook either. */
 function hookConfig(flags: Readonly<Record<string, FlagValue>>, args: readonly string[]): Config | undefined {
   try {
     return readConfig({ ...flags, ...parseArgv(args, ownFlags).flags });
@@ -148,26 +163,30 @@ async function hookAnswer(event: HookEvent, config: Config): Promise<string> {
   if (config.readOnly && event !== "session-start") return "";
   try {
     const input = isatty(0) ? {} : await readHookInput(process.stdin);
-    // Whoever only looks for something to tell, or ends without having saved anything, leaves no empty store behind.
+    // Only pre-compact creates a missing store. The other events only read, or end a session in which nothing was saved, and must not leave an empty store behind.
     await using opened = await openStore(config, { stays: false, log: silentLog, creates: event === "pre-compact" });
     const { surroundings } = opened.base.server;
     const { journalAgeMs: ttlMs, hookTimeoutMs: timeoutMs } = config;
     return surroundings === undefined ? "" : await runHook(event, input, { scope: opened.base, surroundings, gitEnvironment: gitEnvironment(), ttlMs, timeoutMs });
   } catch (error) {
-    // Whoever looks for the reason asks for it with --log-level debug.
+    // Visible with --log-level debug.
     openLog(config.logLevel)("debug", "hook_failed", { problem: error instanceof Error ? error.stack : String(error) });
     return "";
   }
 }
 
-const asksHelp = (words: readonly string[]): boolean => words.includes("--help") || words.includes("-h");
+/** What follows -- is another program's. */
+const asksHelp = (words: readonly string[]): boolean => {
+  const own = words.includes("--") ? words.slice(0, words.indexOf("--")) : words;
+  return own.includes("--help") || own.includes("-h");
+};
 
 async function runCommandLine(args: readonly string[]): Promise<number> {
   const { runCli } = await import("./surfaces/cli/run-cli.ts");
   return runCli(args, {
     version,
     flags: settingFlags,
-    // Only when asked: opening it would take input away from a child that inherits it.
+    // Opened on demand: opening it earlier would take input away from a child process that inherits it.
     stdin: () => process.stdin,
     stdinIsTerminal: isatty(0),
     stdout: process.stdout,
@@ -176,11 +195,15 @@ async function runCommandLine(args: readonly string[]): Promise<number> {
     openScratch: async () => (await import("./compose.ts")).openScratch(),
     verify,
     planClientChange,
+    planClientWrap,
     printServer,
     serve,
     defaultAgent,
     terminalSession,
     childEnvironment,
+    outliveReader: () => {
+      outputMatters = false;
+    },
     onSignal,
   });
 }
@@ -188,21 +211,26 @@ async function runCommandLine(args: readonly string[]): Promise<number> {
 async function openForCommand(flags: Readonly<Record<string, FlagValue>>, { stays = false, onlyLooks = false }: OpenRequest = {}): Promise<Runtime> {
   const config = readConfig(flags);
   const { openRuntime } = await import("./compose.ts");
-  return openRuntime(config, { stays, creates: !onlyLooks && !config.readOnly }).catch((error) => {
+  // The error says why a store could not be opened; a line of the log before it would only repeat it.
+  const opening = heldLog(openLog(config.logLevel));
+  if (config.origins.logLevel !== "default") opening.release();
+  const runtime = await openRuntime(config, { stays, creates: !onlyLooks && !config.readOnly, log: opening.log }).catch((error) => {
     throw namingStore(error, config);
   });
+  opening.release();
+  return runtime;
 }
 
-/** A store that cannot be opened is named, with where its name came from and the system's own code: whoever started us may know them. Callers of tools never see this. */
+/** Adds to the error the store, the origin of its URL and the system's error code. The person who started Holdfast may see these; callers of tools never do. */
 function namingStore(error: unknown, { store, origins }: Config): unknown {
   if (!isHoldfastError(error) || error.code === "invalid_input") return error;
   const { code } = (error.cause ?? {}) as { readonly code?: unknown };
-  const reason = typeof code === "string" ? `, ${code}` : "";
+  const reason = typeof code === "string" && !error.message.includes(code) ? `, ${code}` : "";
   const storeText = `store: ${shownUrl(store)} (from ${origins.store === "default" ? "the default" : origins.store}${reason})`;
   return new HoldfastError(error.code, `${error.message.replace(/\.$/, "")}; ${storeText}`, { hint: error.hint, details: error.details, cause: error });
 }
 
-/** Workers are processes of this same executable; the hidden command is between it and itself. */
+/** Workers are processes of this same executable, started with a hidden command. */
 const verifyWorkerWord = "verify-worker";
 
 async function verify(flags: Readonly<Record<string, FlagValue>>, request: VerifyRequest): Promise<VerifyAnswer> {
@@ -215,14 +243,19 @@ async function verify(flags: Readonly<Record<string, FlagValue>>, request: Verif
   return { passed: report.passed, report, text: text.end(report) };
 }
 
-/** What a hook must know too: where the store is, and what may be written there and for how long. */
+/** Settings that hooks need too: where the store is, what may be written to it and how long it is kept. */
 const hookSettings = ["store", "namespace", "config", "journal-age", "hook-timeout", "read-only"];
 
-/** The settings given as flags go into the client's file. */
+/** Settings given as flags are written to the client's file. */
 async function planClientChange(flags: Readonly<Record<string, FlagValue>>, request: ClientChange): Promise<ClientPlan> {
   const [{ planChange }, { config, running, ...server }] = await Promise.all([import("./install/plan-change.ts"), startedServer(flags)]);
   const plan = await planChange({ ...request, ...server, hookArgs: settingArguments(flags, config, hookSettings) }, clientFolders(), running, Date.now());
   return { ...plan, colourAllowed: config.colourAllowed };
+}
+
+async function planClientWrap(flags: Readonly<Record<string, FlagValue>>, request: ClientWrap): Promise<ClientPlan> {
+  const [{ planWrap }, { config, running, serverArgs, tokenFile }] = await Promise.all([import("./install/plan-wrap.ts"), startedServer(flags)]);
+  return { ...(await planWrap({ ...request, serverArgs, tokenFile }, clientFolders(), running)), colourAllowed: config.colourAllowed };
 }
 
 async function printServer(flags: Readonly<Record<string, FlagValue>>, request: Pick<ClientChange, "http" | "tokenEnv">): Promise<ServerPrintout> {
@@ -234,11 +267,11 @@ async function printServer(flags: Readonly<Record<string, FlagValue>>, request: 
 async function startedServer(flags: Readonly<Record<string, FlagValue>>) {
   const config = readConfig(flags);
   const { toolsOf } = await import("./compose.ts");
-  // A wrong tool name would make every start of the server fail without a visible reason.
+  // With a wrong tool name, every start of the server would fail without a visible reason.
   const tools = toolsOf(config).map(({ name }) => name);
-  if (typeof flags.store === "string" && hasPassword(config.store)) throw secretFlag("store", "holds a password");
-  if (flags["otlp-headers"] !== undefined) throw secretFlag("otlp-headers", "may hold a key");
-  // It is for the bridge, which the installer starts where it is given.
+  if (typeof flags.store === "string" && hasPassword(config.store)) throw secretFlag("store", "contains a password");
+  if (flags["otlp-headers"] !== undefined) throw secretFlag("otlp-headers", "may contain a key");
+  // The token file is for the bridge, which the installer configures separately.
   const { "token-file": tokenFile, ...serverFlags } = flags;
   const running = { execPath: process.execPath, script: realpathSync(process.argv[1] as string), platform: process.platform };
   return { config, running, tools, tokenFile: tokenFile === undefined ? undefined : config.tokenFile, serverArgs: settingArguments(serverFlags, config) };
@@ -246,14 +279,14 @@ async function startedServer(flags: Readonly<Record<string, FlagValue>>) {
 
 const secretFlag = (flag: string, holds: string): HoldfastError =>
   new HoldfastError("invalid_input", `--${flag}: ${holds}, which other users could read in the client's file and in the process list; nothing was changed.`, {
-    hint: `Put {"${flag === "store" ? "store" : "otlpHeaders"}": "…"} into a file that only you can read and give --config FILE instead.`,
+    hint: `Put {"${flag === "store" ? "store" : "otlpHeaders"}": "…"} into a file that only you can read, and pass --config FILE instead.`,
     details: { field: `--${flag}` },
   });
 
-/** A server sees for itself when its client is gone, and a hook is never a failure. */
+/** False for servers, which notice when their client disconnects, and for hooks, which must never fail. */
 let outputMatters = true;
 
-/** Whoever reads our output has not got it: that is no success, whatever the command did. A reader that went away (`holdfast ls | head`) is no failure. */
+/** A command whose output could not be written has failed, whatever else it did. A reader that closed the pipe (`holdfast ls | head`) is not an error. */
 function loseOutput(error: NodeJS.ErrnoException): void {
   if (!outputMatters) return;
   if (error.code === "EPIPE") process.exit(0);
@@ -271,7 +304,7 @@ function onSignal(listener: (signal: NodeJS.Signals) => void): () => void {
   };
 }
 
-/** A pipe, socket or file brings protocol; a terminal, /dev/null or nothing at all does not. */
+/** A pipe, socket or file carries the protocol; a terminal, /dev/null or a closed stdin does not. */
 function stdinIsPipe(): boolean {
   try {
     const stdin = fstatSync(0);
@@ -286,10 +319,10 @@ function print(text: string): number {
   return 0;
 }
 
-// Watching a quiet store leaves nothing that would keep the process alive by itself.
+// Watching a quiet store has nothing else that would keep the process alive.
 const alive = setInterval(() => {}, 2 ** 30);
 process.stdout.on("error", loseOutput);
-// Whoever closes the terminal loses what is said there; a command that is cleaning up meanwhile must not end for it.
+// Closing the terminal loses messages, but must not end a command that is still cleaning up.
 process.stderr.on("error", () => {});
 let exitCode: number;
 try {
@@ -300,7 +333,7 @@ try {
   process.stderr.write(failure.line);
 }
 clearInterval(alive);
-// Exit at once when the last output is out, or lost, which is told a little later: an open pipe on stdin must not keep a finished command alive.
+// Exit once the last output is written or lost (an error event for it arrives a little later). An open pipe on stdin must not keep a finished command alive.
 const exit = (): void => void setImmediate(() => process.exit(exitCode));
 if (process.stdout.writableLength === 0) exit();
 else process.stdout.write("", exit);

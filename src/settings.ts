@@ -4,9 +4,9 @@ import * as z from "zod";
 import { durationForms, parseDurationMs } from "./kernel/duration.ts";
 import { storeForms, storeProblem } from "./kernel/store-url.ts";
 
-/** The table of settings: what each accepts, where it comes from and what it means. Reading them is config.ts's work; help texts and docs/configuration.md are made from here. */
+/** The table of settings: accepted values, sources and meaning. config.ts reads the settings; help texts and docs/configuration.md are generated from this table. */
 
-/** HOME may be empty or relative where somebody made the environment by hand: memory would then be another one in every folder. */
+/** In a hand-made environment HOME may be empty or relative. The store would then be a different one in every folder. */
 export function homeFolder(): string {
   const named = homedir();
   try {
@@ -16,7 +16,7 @@ export function homeFolder(): string {
   }
 }
 
-/** Clients start servers without a shell, so nobody else expands the tilde; a folder called "~" is never what was meant. */
+/** Clients start servers without a shell, so the tilde must be expanded here. A folder named "~" is never intended. */
 export const absolutePath = (path: string): string => resolve(path.replace(/^~(?=[/\\])/, () => homeFolder()));
 
 const durationMs = (minMs: number, maxMs: number) =>
@@ -36,27 +36,34 @@ const words = z.union([
   ),
 ]);
 
-/** `none`, or a path that is absolute from here on: a child process may work in another folder. */
+/** `none` or a path, which is absolute from here on because a child process may run in another folder. */
 const folder = z
   .string()
   .min(1)
   .transform((path) => (path === "none" ? path : absolutePath(path)));
 
-/** Where pages come from, without a path: what a browser sends as `Origin`. Never everybody. */
+/** Origins of web pages without a path, as browsers send them in `Origin`. Wildcards are not allowed. */
 const origins = words.refine((list) => list.every((text) => /^https?:\/\/[^/?#@*]+$/.test(text) && URL.canParse(text)));
 const hostNames = words.refine((list) => list.every((text) => /^([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(:\d{1,5})?$/.test(text)));
 const publicUrl = z.string().refine((text) => /^https?:\/\/[^/?#@]+\/?$/.test(text) && URL.canParse(text));
 
 const authModes = ["auto", "token"] as const;
 const journalFormats = ["text", "plain", "emoji", "json", "dual"] as const;
-/** Signatures that anybody can check and only the issuer can make. With the others (HS256 …) whoever can check could make them too. */
+/** Signatures that anyone can verify and only the issuer can create. With the others (HS256 …), every verifier could create tokens too. */
 const jwtAlgorithms = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA", "Ed25519"] as const;
 const logLevels = ["debug", "info", "warn", "error"] as const;
 const secretModes = ["allow", "refuse", "redact"] as const;
-/** A collector's address, without credentials: those go into the headers, which are never shown. */
+/** A collector's URL without credentials. Those belong in the headers, which are never shown. */
 const collectorUrl = z.string().refine((text) => /^https?:\/\//.test(text) && URL.canParse(text) && new URL(text).username === "" && new URL(text).password === "");
-/** `name=value,name=value`, percent-encoded where needed, as OpenTelemetry writes them. */
+/** `name=value,name=value`, percent-encoded where needed, in OpenTelemetry's format. */
 const headerList = z.string().refine((text) => text.split(",").every((pair) => /^\s*[A-Za-z0-9_-]+\s*=[\x20-\x7e]*$/.test(pair)));
+
+/** A folder with a model, or an endpoint's address, without credentials: those have a setting of their own, which is never shown. */
+const embeddings = z
+  .string()
+  .refine((text) => /^onnx:./.test(text) || (/^https?:\/\/[^/?#@]+(?:\/[^?#@]*)?$/.test(text) && URL.canParse(text)))
+  .transform((text) => (text.startsWith("onnx:") ? `onnx:${absolutePath(text.slice("onnx:".length))}` : text));
+const secret = z.string().regex(/^[\x21-\x7e]{1,8192}$/);
 
 export const configSchema = z.strictObject({
   store: z.string().refine((url) => storeProblem(url) === undefined),
@@ -67,6 +74,7 @@ export const configSchema = z.strictObject({
   claimTtl: durationMs(1_000, 7 * 86_400_000).default(15 * 60_000),
   historyAge: durationMs(60_000, 3_650 * 86_400_000).default(30 * 86_400_000),
   historyRevisions: wholeNumber(1_000, 1_000_000_000).default(1_000_000),
+  effectAge: durationMs(60_000, 3_650 * 86_400_000).default(30 * 86_400_000),
   journalFormat: z.enum(journalFormats).optional(),
   journalAge: z.union([z.literal("forever").transform(() => undefined), durationMs(60_000, 3_650 * 86_400_000)]).optional(),
   hookTimeout: durationMs(100, 3_600_000).default(4_000),
@@ -90,10 +98,12 @@ export const configSchema = z.strictObject({
   secrets: z.enum(secretModes).default("allow"),
   keysMax: wholeNumber(1, 1_000_000_000).default(10_000_000),
   namespacesMax: wholeNumber(1, 100_000).default(2_000),
-  token: z
-    .string()
-    .regex(/^[\x21-\x7e]{1,8192}$/)
-    .optional(),
+  embeddings: embeddings.optional(),
+  embeddingsModel: z.string().min(1).max(200).optional(),
+  embeddingsRemote: flag.default(false),
+  embeddingsKey: secret.optional(),
+  embeddingsKeyFile: z.string().min(1).transform(absolutePath).optional(),
+  token: secret.optional(),
   tokenFile: z.string().min(1).transform(absolutePath).optional(),
   otlpEndpoint: collectorUrl.optional(),
   otlpHeaders: headerList.optional(),
@@ -114,23 +124,23 @@ export type Settings = z.output<typeof configSchema>;
 export type SettingName = keyof Settings;
 
 export interface SettingSource {
-  /** Absent for a secret: other users can read a process's arguments. */
+  /** Absent for secrets, because other users can read a process's arguments. */
   readonly flag?: string;
-  /** What stands after the flag; absent for a switch. */
+  /** The placeholder after the flag; absent for a boolean flag. */
   readonly takes?: string;
   readonly variable: string;
-  /** Variables of the replaced systems that mean the same. */
+  /** Variables of replaced systems with the same meaning. */
   readonly aliases: readonly string[];
   readonly allowed: string;
   readonly fallback: string;
   readonly meaning: string;
-  /** For completion, where only a few words are accepted. */
+  /** For shell completion, if only a few words are accepted. */
   readonly choices?: readonly string[];
-  /** Only this command uses it, or these: the others accept it, because a variable or a file gives it to all of them, and their help is silent about it. */
+  /** The only commands that use it. Other commands accept it too, because a variable or a file applies to all of them, but their help does not list it. */
   readonly of?: "serve" | "connect" | readonly ("connect" | "install")[];
 }
 
-/** Where each setting comes from and what it means; help texts and docs/configuration.md are made from this table. */
+/** The source and meaning of each setting; help texts and docs/configuration.md are generated from this table. */
 export const settingSources: Readonly<Record<SettingName, SettingSource>> = {
   store: {
     flag: "store",
@@ -168,7 +178,7 @@ export const settingSources: Readonly<Record<SettingName, SettingSource>> = {
     variable: "HOLDFAST_TOOLS",
     aliases: [],
     allowed: "must be toolset names separated by commas",
-    fallback: "those of the profile",
+    fallback: "all toolsets of the profile",
     meaning: "Offer only these toolsets, for example `state,lease`, from the profile, or from all tools if no profile is given.",
   },
   readOnly: {
@@ -205,6 +215,15 @@ export const settingSources: Readonly<Record<SettingName, SettingSource>> = {
     allowed: "must be a whole number from 1000 to 1000000000",
     fallback: "1000000",
     meaning: "Maximum number of revisions of history kept per namespace; older ones may be removed.",
+  },
+  effectAge: {
+    flag: "effect-age",
+    takes: "DURATION",
+    variable: "HOLDFAST_EFFECT_AGE",
+    aliases: [],
+    allowed: `must be ${durationForms}, from 1m to 3650d`,
+    fallback: "30d",
+    meaning: "How long the record of an effect is kept after it is done or has failed; a repeat after that happens again. Unknown effects are kept until they are resolved.",
   },
   journalFormat: {
     flag: "journal-format",
@@ -308,7 +327,7 @@ export const settingSources: Readonly<Record<SettingName, SettingSource>> = {
     variable: "HOLDFAST_ALLOWED_HOSTS",
     aliases: [],
     allowed: "must be host names separated by commas, each with or without a port",
-    fallback: "loopback names; addresses too when bound to a wider one",
+    fallback: "loopback names; also IP addresses if bound to a non-loopback address",
     meaning: "Additional host names that are accepted in the Host header: the server's DNS name, or the reverse proxy's.",
     of: "serve",
   },
@@ -318,7 +337,7 @@ export const settingSources: Readonly<Record<SettingName, SettingSource>> = {
     variable: "HOLDFAST_ALLOWED_ORIGINS",
     aliases: [],
     allowed: "must be origins separated by commas, for example https://app.example.com (no path, no *)",
-    fallback: "none but its own",
+    fallback: "only the server's own origin",
     meaning: "Sites whose pages may call the server from a browser, for example `https://app.example.com`.",
     of: "serve",
   },
@@ -328,7 +347,7 @@ export const settingSources: Readonly<Record<SettingName, SettingSource>> = {
     variable: "HOLDFAST_PUBLIC_URL",
     aliases: [],
     allowed: "must be http:// or https:// with a host and without a path",
-    fallback: "where it listens",
+    fallback: "the address it listens on",
     meaning: "The server's public URL behind a reverse proxy, for example `https://holdfast.example.com`.",
     of: "serve",
   },
@@ -347,7 +366,7 @@ export const settingSources: Readonly<Record<SettingName, SettingSource>> = {
     takes: "URL",
     variable: "HOLDFAST_JWT_ISSUER",
     aliases: [],
-    allowed: "must be the issuer's URL, as it stands in its tokens",
+    allowed: "must be the issuer's URL, exactly as in the iss claim of its tokens",
     fallback: "none",
     meaning: "Also accept JWTs signed by this issuer. See docs/security.md.",
     of: "serve",
@@ -368,7 +387,7 @@ export const settingSources: Readonly<Record<SettingName, SettingSource>> = {
     variable: "HOLDFAST_JWT_JWKS_URL",
     aliases: [],
     allowed: "must be the URL of the issuer's key set",
-    fallback: "what the issuer's own metadata says",
+    fallback: "from the issuer's metadata",
     meaning: "URL of the issuer's public keys.",
     of: "serve",
   },
@@ -433,6 +452,49 @@ export const settingSources: Readonly<Record<SettingName, SettingSource>> = {
     meaning: "Maximum number of namespaces in the store. Calls that would create another are refused; existing namespaces are not affected. One SQLite file holds about 4,000.",
     of: "serve",
   },
+  embeddings: {
+    flag: "embeddings",
+    takes: "URL",
+    variable: "HOLDFAST_EMBEDDINGS",
+    aliases: [],
+    allowed: "must be the http:// or https:// address of an endpoint, without a user or password, or onnx:FOLDER",
+    fallback: "none",
+    meaning:
+      "Also recall notes by meaning, with vectors of a model that you run: the address of an endpoint that offers OpenAI's `/v1/embeddings` (Ollama, LM Studio, text-embeddings-inference), for example `http://127.0.0.1:11434/v1`, or `onnx:FOLDER` with your own `onnxruntime-node`. Every note and every question is sent to the model. See docs/search.md.",
+  },
+  embeddingsModel: {
+    flag: "embeddings-model",
+    takes: "NAME",
+    variable: "HOLDFAST_EMBEDDINGS_MODEL",
+    aliases: [],
+    allowed: "must be a name of at most 200 characters",
+    fallback: "none",
+    meaning: "The model's name as the endpoint knows it. Required with an endpoint. After a change, notes get new vectors in the background.",
+  },
+  embeddingsRemote: {
+    flag: "embeddings-remote",
+    variable: "HOLDFAST_EMBEDDINGS_REMOTE",
+    aliases: [],
+    allowed: "must be true or false",
+    fallback: "false",
+    meaning: "Allow an endpoint on another machine. Notes and questions leave this one.",
+  },
+  embeddingsKey: {
+    variable: "HOLDFAST_EMBEDDINGS_KEY",
+    aliases: [],
+    allowed: "must be one key: visible characters without a space",
+    fallback: "none",
+    meaning: "The key that is sent to the endpoint as a bearer token. There is no flag, because other users can read a process's arguments.",
+  },
+  embeddingsKeyFile: {
+    flag: "embeddings-key-file",
+    takes: "FILE",
+    variable: "HOLDFAST_EMBEDDINGS_KEY_FILE",
+    aliases: [],
+    allowed: "must be a file that holds one key",
+    fallback: "none",
+    meaning: "A file that contains the endpoint's key, instead of `HOLDFAST_EMBEDDINGS_KEY`.",
+  },
   token: {
     variable: "HOLDFAST_TOKEN",
     aliases: [],
@@ -446,7 +508,7 @@ export const settingSources: Readonly<Record<SettingName, SettingSource>> = {
     takes: "FILE",
     variable: "HOLDFAST_TOKEN_FILE",
     aliases: [],
-    allowed: "must be a file that holds one token",
+    allowed: "must be a file that contains one token",
     fallback: "none",
     meaning:
       "A file that contains the token for the server, instead of `HOLDFAST_TOKEN`. It is read again when the server rejects the token. `holdfast install CLIENT --http URL` makes the client start `holdfast connect` with this file.",
@@ -512,7 +574,7 @@ export const configFileSource = {
   meaning: 'A JSON file with any of these settings under their names in camelCase, for example `{"namespace": "team", "claimTtl": "30m"}`.',
 } as const;
 
-/** The flags every command takes, as the command line reads them. */
+/** The flags that every command takes, in the form the command line uses. */
 export const settingFlags: readonly {
   readonly name: string;
   readonly takes?: string;
@@ -527,7 +589,7 @@ export const settingFlags: readonly {
   { name: configFileSource.flag, takes: configFileSource.takes, meaning: configFileSource.meaning },
 ];
 
-/** What a help text says of a flag: also what it accepts, where the meaning does not name it, and what counts without it. */
+/** The help text of a flag: its meaning, its accepted values unless the meaning names them, and its default. */
 function withDefault({ meaning, choices = [], fallback }: Pick<SettingSource, "meaning" | "choices" | "fallback">): string {
   const accepted = choices.every((choice) => meaning.includes(choice)) ? "" : ` One of ${choices.join(", ")}.`;
   return `${meaning}${accepted}${fallback === "none" || fallback === "false" ? "" : ` Default: ${fallback}.`}`;

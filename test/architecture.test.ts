@@ -40,11 +40,23 @@ const laws: Laws = {
     "domain/state": may(domainBasis),
     "domain/journal": may([...domainBasis, "domain/workspace"]),
     // One pack from everything that remembers.
-    "domain/resume": may([...domainBasis, "domain/journal", "domain/knowledge", "domain/leases", "domain/research", "domain/workflows", "domain/workspace"]),
+    "domain/resume": may([...domainBasis, "domain/effects", "domain/journal", "domain/knowledge", "domain/leases", "domain/research", "domain/workflows", "domain/workspace"]),
     // What people see at a glance, from everything that works.
-    "domain/overview": may([...domainBasis, "domain/history", "domain/journal", "domain/knowledge", "domain/leases", "domain/research", "domain/workflows", "domain/workspace"]),
+    "domain/overview": may([
+      ...domainBasis,
+      "domain/effects",
+      "domain/history",
+      "domain/journal",
+      "domain/knowledge",
+      "domain/leases",
+      "domain/research",
+      "domain/workflows",
+      "domain/workspace",
+    ]),
     "domain/workspace": may(domainBasis),
-    // A claim is a lease; nothing else in the domain leans on a sibling.
+    // An effect may begin under a lease or a claim, and belongs to a run.
+    "domain/effects": may([...domainBasis, "domain/leases", "domain/workflows"]),
+    // A claim is a lease; no other behaviour leans on a sibling.
     "domain/workflows": may([...domainBasis, "domain/leases"]),
     tools: may([...storeInterface, "domain/*"], ["zod"]),
     "surfaces/cli": may([...storeInterface, "domain/*", "tools", "transfer", "transfer/*"], ["zod"]),
@@ -53,11 +65,19 @@ const laws: Laws = {
     "surfaces/hooks": may([...storeInterface, "domain/*"]),
     // The one door of the network: it leads to the other surfaces that are reached by it.
     "surfaces/http": may([...storeInterface, "domain", "domain/*", "tools", "telemetry", "surfaces/mcp/http", "surfaces/dashboard"], ["jose"]),
+    // In front of other servers: the bridge's parts carry the messages, the domain's effects record them.
+    "surfaces/proxy": may([...storeInterface, "domain", "domain/effects", "surfaces/connect", "surfaces/mcp"]),
     "surfaces/library": may([...storeInterface, "domain/*"]),
+    // The same interface on a server's store. It runs in browsers too: `client.ts` is built without Node, and of the domain it knows types alone.
+    "surfaces/client": may([...storeInterface, "domain/*", "surfaces/library"]),
+    // The library's methods as routes, which the front serves beside the dashboard's.
+    "surfaces/remote": may([...storeInterface, "domain", "domain/*", "tools", "surfaces/dashboard", "surfaces/library"], ["zod"]),
     "surfaces/mcp": may([...storeInterface, "domain", "tools"], ["zod", "@modelcontextprotocol/server"]),
     "surfaces/mcp/http": may([...storeInterface, "domain", "tools", "surfaces/mcp"], ["@modelcontextprotocol/server", "@modelcontextprotocol/node"]),
     // Metrics and spans: what is counted, kept and shown.
     telemetry: may([...storeInterface, "domain", "tools"]),
+    // Models that the user runs: loaded only where a setting names one.
+    embeddings: may([...storeInterface, "search", "domain/findable"]),
     // Clients' configuration files: beside everything, knows nothing of stores.
     install: may(["kernel"], ["jsonc-parser", "yaml"]),
     // What others kept, read and brought in through the domain; only SQLite's driver is lent, to read their files.
@@ -76,15 +96,17 @@ const laws: Laws = {
     "settings.ts": may(["kernel"], ["zod"]),
     "config.ts": may(["kernel", "settings.ts"]),
     "compose.ts": anything,
+    "compose-proxy.ts": anything,
     "compose-serving.ts": anything,
     "main.ts": anything,
     "index.ts": anything,
+    "client.ts": anything,
   },
   clockless: ["store", "ledger", "search", "domain", "tools"],
-  withoutEngine: ["domain", "tools", "surfaces/dashboard", "surfaces/hooks", "surfaces/library", "surfaces/mcp"],
+  withoutEngine: ["domain", "tools", "surfaces/dashboard", "surfaces/hooks", "surfaces/library", "surfaces/client", "surfaces/remote", "surfaces/mcp"],
   checksWhatItReads: ["domain"],
   readsEnvironment: "config.ts",
-  publicBarrel: "index.ts",
+  publicBarrels: ["index.ts", "client.ts"],
 };
 
 const root = join(dirname(fileURLToPath(import.meta.url)), "..");

@@ -176,7 +176,7 @@ describe("values", () => {
   test("a file that is missing, not JSON, not an object or has an unknown setting is refused by name", () => {
     expect(refusalOf(() => readConfig({ config: join(folder, "none.json") }, {})).message).toMatch(/^--config: .*cannot be read/);
     expect(refusalOf(() => readConfig({ config: configFile("{") }, {})).message).toMatch(/^--config: .*not JSON/);
-    expect(refusalOf(() => readConfig({ config: configFile("[]") }, {})).message).toMatch(/^--config: must hold one JSON object/);
+    expect(refusalOf(() => readConfig({ config: configFile("[]") }, {})).message).toMatch(/^--config: must contain one JSON object/);
     expect(refusalOf(() => readConfig({ config: configFile('{"stroe": "memory:"}') }, {})).message).toMatch(/^stroe in --config: unknown setting; allowed: store, /);
     expect(refusalOf(() => readConfig({ config: configFile('{"port": "x"}') }, {})).message).toMatch(/^port in --config: must be a whole number/);
   });

@@ -48,7 +48,7 @@ describe("links between documents", () => {
 });
 
 describe("docs/concepts.md", () => {
-  const named = new Set(Array.from(read("docs/concepts.md").matchAll(/`([a-z]+_[a-z_]+|checkpoint|resume)`/g), ([, name = ""]) => name));
+  const named = new Set(Array.from(read("docs/concepts.md").matchAll(/`([a-z]+_[a-z_]+|checkpoint|resume|effects)`/g), ([, name = ""]) => name));
 
   test("says when to use each tool of the default profile", () => {
     // Each of these goes without saying once its neighbours have been explained.

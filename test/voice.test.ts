@@ -32,7 +32,7 @@ const nonIdioms: readonly (readonly [phrase: RegExp, instead: string])[] = [
 ];
 
 /** Phrases that are gone from these folders. Move one to the list above when the others are free of it too. */
-const rewritten: readonly string[] = ["src/surfaces/", "src/install/", "src/transfer/", "src/verify/", "src/telemetry/", "dashboard/", "plugin/"];
+const rewritten: readonly string[] = ["src/surfaces/", "src/install/", "src/transfer/", "src/verify/", "src/telemetry/", "dashboard/", "plugin/", "python/"];
 const nonIdiomsThere: typeof nonIdioms = [
   [/\bwhoever\b/i, "name the actor: the caller, the client, the reader, an agent that"],
   [/\bsomebody\b/i, "another agent, a caller, the user"],
@@ -46,13 +46,13 @@ const nonIdiomsThere: typeof nonIdioms = [
 ];
 
 const root = fileURLToPath(new URL("..", import.meta.url));
-const isText = (name: string): boolean => /\.(tsx?|md|html)$/.test(name);
+const isText = (name: string): boolean => /\.(tsx?|md|html|py)$/.test(name);
 const below = (folder: string): string[] =>
   readdirSync(join(root, folder), { recursive: true, withFileTypes: true }).flatMap((item) =>
     item.isFile() && isText(item.name) ? [join(item.parentPath, item.name).slice(root.length)] : [],
   );
 const pages = readdirSync(root).filter((name) => /^[A-Z]+\.md$/.test(name) && name !== "CHANGELOG.md");
-const files = [...["src", "dashboard", "docs", "plugin", "deploy"].flatMap(below), ...pages];
+const files = [...["src", "dashboard", "docs", "plugin", "deploy", "python"].flatMap(below), ...pages];
 
 /** `PATH-bell` is the name of a file. */
 const withoutFileNames = (line: string): string => line.replaceAll(/-bell\b/g, "").replaceAll(/\bbell_\w+/g, "");

@@ -1,25 +1,34 @@
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
+import { openEndpointEmbedder } from "../../src/embeddings/endpoint-embedder.ts";
+import { openOnnxEmbedder } from "../../src/embeddings/onnx-embedder.ts";
+import type { Embedder } from "../../src/search/embedder.ts";
 import { ablations, product } from "./ablations.ts";
+import type { WordedRow } from "./blind.ts";
 import { blindHeading, measureBlind, renderBlind } from "./blind.ts";
 import type { Growth } from "./growth.ts";
 import { measureGrowth } from "./growth.ts";
 import type { LabelledSet } from "./labelled-set.ts";
 import { readLabelledSet } from "./labelled-set.ts";
 import { openNoteStore } from "./note-store.ts";
+import { measurePeers } from "./peers.ts";
 import { renderRecall, replaceScores } from "./render-recall.ts";
 import type { Scores } from "./score.ts";
 import { score } from "./score.ts";
+import { worded } from "./worded-set.ts";
 
-const help = `npm run bench:recall -- [--half tune|test] [--entries COUNT] [--write] [--export FOLDER] [--blind SIZES]
+const help = `npm run bench:recall -- [--half tune|test] [--entries COUNT] [--write] [--export FOLDER] [--blind SIZES [--set SET] [--embeddings URL] [--peers]]
 
 Asks the labelled questions of bench/recall/set and prints how many are answered, with ablations and times.
 
   --half HALF       which questions are scored (default test; settings were chosen on tune)
   --entries COUNT   size of the large store for the times (default 100000; 0 leaves the times out)
   --write           put the scores into docs/search.md
-  --blind SIZES     ask the blind set (bench/recall/blind) in stores of so many notes, for example 160,3000,30000, and nothing else
+  --blind SIZES     ask the blind set (bench/recall/blind) in stores of so many notes, for example 160,3000,100000, and nothing else
+  --set SET         with --blind: ask the set "tune" (bench/recall/tune) instead, on which cut-offs may be chosen
+  --embeddings URL  with --blind: recall by meaning too, with an endpoint (and --embeddings-model NAME) or onnx:FOLDER
+  --peers           with --blind: ask other memory servers too, with the set's own notes alone
   --export FOLDER   write the set as notes.jsonl and questions.jsonl, and nothing else
 `;
 
@@ -39,6 +48,10 @@ const { values: flags } = parseArgs({
     write: { type: "boolean" },
     export: { type: "string" },
     blind: { type: "string" },
+    set: { type: "string", default: "blind" },
+    embeddings: { type: "string" },
+    "embeddings-model": { type: "string" },
+    peers: { type: "boolean" },
     help: { type: "boolean" },
   },
 });
@@ -71,15 +84,24 @@ async function runBlind(sizes: readonly number[]): Promise<void> {
   mkdirSync("build", { recursive: true });
   const folder = mkdtempSync(join("build", "recall-"));
   try {
+    const set = worded.find((name) => name === flags.set);
+    if (set === undefined) throw new Error(`--set: must be one of ${worded.join(", ")}`);
+    const embedder = flags.embeddings === undefined ? undefined : await openEmbedder(flags.embeddings, flags["embeddings-model"]);
+    const progress = (text: string): void => void (process.stderr.isTTY && process.stderr.write(`\r\u001b[K${text}`));
+    const print = (row: WordedRow): void => {
+      if (process.stderr.isTTY) process.stderr.write("\r\u001b[K");
+      process.stdout.write(`${renderBlind(row)}\n`);
+    };
     process.stdout.write(`${blindHeading}\n`);
-    for (const size of sizes)
-      for await (const row of measureBlind(folder, size, (text) => process.stderr.isTTY && process.stderr.write(`\r\u001b[K${text}`))) {
-        if (process.stderr.isTTY) process.stderr.write("\r\u001b[K");
-        process.stdout.write(`${renderBlind(row)}\n`);
-      }
+    for (const size of sizes) for await (const row of measureBlind({ folder, set, size, embedder, progress })) print(row);
+    if (flags.peers === true) for await (const row of measurePeers({ folder, set, progress })) print(row);
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
+}
+
+async function openEmbedder(embeddings: string, model = ""): Promise<Embedder> {
+  return embeddings.startsWith("onnx:") ? openOnnxEmbedder(embeddings.slice("onnx:".length)) : openEndpointEmbedder({ url: embeddings, model });
 }
 
 async function measure(folder: string, half: "tune" | "test", entries: number): Promise<Recall> {

@@ -14,7 +14,7 @@ await build({
   format: "esm",
   platform: "node",
   target: "node20.19",
-  external: ["@photostructure/sqlite", "pg", "ioredis"],
+  external: ["@photostructure/sqlite", "pg", "ioredis", "@modelcontextprotocol/client"],
   loader: { ".lua": "text" },
   sourcemap: "inline",
   logLevel: "warning",

@@ -13,12 +13,18 @@ export interface Measured {
   readonly text: string;
   readonly resume: PackScore;
   readonly tail: PackScore;
+  /** Another memory server's; only where it was asked for. */
+  readonly peer?: PackScore;
   readonly calls: number;
   readonly rounds: number;
 }
 
 /** Every situation in every budget. `folder` is where repositories are made. */
-export async function measureSituations(situations: readonly Situation[], folder: string): Promise<readonly Measured[]> {
+export async function measureSituations(
+  situations: readonly Situation[],
+  folder: string,
+  scorePeer?: (situation: Situation, tokensMax: number) => Promise<PackScore>,
+): Promise<readonly Measured[]> {
   const measured: Measured[] = [];
   for (const situation of situations) {
     const place = join(folder, situation.name);
@@ -27,7 +33,7 @@ export async function measureSituations(situations: readonly Situation[], folder
     for (const tokensMax of budgets) {
       const { text, calls, rounds } = await played.ask(tokensMax);
       const tail = scorePack(situation, await played.tail(tokensMax), tokensMax);
-      measured.push({ name: situation.name, tokensMax, text, resume: scorePack(situation, text, tokensMax), tail, calls, rounds });
+      measured.push({ name: situation.name, tokensMax, text, resume: scorePack(situation, text, tokensMax), tail, peer: await scorePeer?.(situation, tokensMax), calls, rounds });
     }
   }
   return measured;
@@ -38,8 +44,8 @@ export interface Total {
   readonly noise: readonly string[];
 }
 
-export function totalOf(measured: readonly Measured[], tokensMax: number, of: "resume" | "tail" = "resume"): Total {
-  const scores = measured.filter((each) => each.tokensMax === tokensMax).map((each) => ({ name: each.name, score: each[of] }));
+export function totalOf(measured: readonly Measured[], tokensMax: number, of: "resume" | "tail" | "peer" = "resume"): Total {
+  const scores = measured.flatMap(({ name, tokensMax: budget, [of]: score }) => (budget !== tokensMax || score === undefined ? [] : [{ name, score }]));
   const sum = (count: (score: PackScore) => number): number => scores.reduce((total, { score }) => total + count(score), 0);
   return { share: sum(({ found }) => found) / sum(({ keys }) => keys), noise: scores.flatMap(({ name, score }) => score.noise.map((item) => `${name}: ${item}`)) };
 }

@@ -1,6 +1,9 @@
 import { mkdirSync, realpathSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { gitEnvironment } from "../../src/config.ts";
+import { beginEffect } from "../../src/domain/effects/begin-effect.ts";
+import { finishEffect } from "../../src/domain/effects/finish-effect.ts";
+import type { EffectIdentity } from "../../src/domain/effects/identity.ts";
 import { listEntries } from "../../src/domain/journal/find-entries.ts";
 import { openFolderReader } from "../../src/domain/workspace/repository-reader.ts";
 import { readRepositoryState } from "../../src/domain/workspace/repository-state.ts";
@@ -8,6 +11,7 @@ import type { Surroundings } from "../../src/domain/workspace/workspace.ts";
 import { locateWorkspace } from "../../src/domain/workspace/workspace.ts";
 import { MemoryEngine } from "../../src/engines/memory/memory-engine.ts";
 import { parseDurationMs } from "../../src/kernel/duration.ts";
+import type { Json } from "../../src/kernel/json.ts";
 import { silentLog } from "../../src/kernel/log.ts";
 import { engineFacts } from "../../src/store/engine-facts.ts";
 import { openNamespaceStore } from "../../src/store/namespace-store.ts";
@@ -16,6 +20,7 @@ import { readHookInput } from "../../src/surfaces/hooks/hook-input.ts";
 import { runHook } from "../../src/surfaces/hooks/run-hook.ts";
 import { catalog } from "../../src/tools/catalog.ts";
 import { ConnectionClaims } from "../../src/tools/claim-identity.ts";
+import { ownWorkspaceId } from "../../src/tools/own-workspace.ts";
 import type { ToolBase } from "../../src/tools/run-tool.ts";
 import { runTool } from "../../src/tools/run-tool.ts";
 import { createRepository, git } from "../../test/support/git-repository.ts";
@@ -74,6 +79,7 @@ export async function playSituation(situation: Situation, folder: string): Promi
   };
   const act = async (step: Step): Promise<void> => {
     if ("wait" in step) clock.advance(requireDuration(situation, step.wait));
+    else if ("effect" in step) await performEffect(baseOf(step.by, step.in), step);
     else if ("call" in step) await call(step.by, step.call, step.with, step.in);
     else if ("hook" in step) await hook(step.hook, step.with, step.in);
     else if ("edit" in step) writeFiles(folderOf(step.in), step.edit);
@@ -104,6 +110,17 @@ export async function playSituation(situation: Situation, folder: string): Promi
       return [...texts.join("\n\n")].slice(0, tokensMax * 4).join("");
     },
   };
+}
+
+const effectLiveMs = 30_000;
+
+/** As a program does it that journals its effects, in its own workspace. */
+async function performEffect(base: ToolBase, { effect, by, ends, answer = null }: Extract<Step, { readonly effect: unknown }>): Promise<void> {
+  const scope = { ...base, agent: by };
+  const begun = await beginEffect(scope, { identity: effect as unknown as EffectIdentity, liveMs: effectLiveMs, workspace: await ownWorkspaceId(base) });
+  if (begun.outcome !== "begun") throw new Error(`the effect ${JSON.stringify(effect)} was not begun: ${begun.outcome}`);
+  if (ends === "done") await finishEffect(scope, { ...begun, outcome: { state: "done", answer: answer as Json } });
+  if (ends === "failed") await finishEffect(scope, { ...begun, outcome: { state: "failed", error: answer as Json } });
 }
 
 async function* oneChunk(text: string): AsyncIterable<Uint8Array> {

@@ -16,7 +16,7 @@ await build({
   target: "node20.19",
   // What is CommonJS inside still asks for its modules by name.
   banner: { js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);" },
-  external: ["@photostructure/sqlite", "pg", "ioredis"],
+  external: ["@photostructure/sqlite", "pg", "ioredis", "@modelcontextprotocol/client"],
   sourcemap: "inline",
   logLevel: "warning",
 });

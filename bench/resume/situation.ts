@@ -12,6 +12,8 @@ const project = z.string().regex(/^[a-z][a-z0-9-]*$/);
 
 const step = z.union([
   z.strictObject({ by: z.string(), call: z.string(), with: args.optional(), in: project.optional() }),
+  /** A program begins something that must not happen twice, and reports it, or is never heard of again. */
+  z.strictObject({ effect: args, by: z.string(), ends: z.enum(["done", "failed"]).optional(), answer: z.unknown().optional(), in: project.optional() }),
   z.strictObject({ hook: z.enum(hookEvents), with: args.optional(), in: project.optional() }),
   /** Time passes: `90s`, `10m`, `3d`. */
   z.strictObject({ wait: z.string() }),

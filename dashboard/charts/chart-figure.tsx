@@ -1,11 +1,11 @@
 import type { ComponentChildren } from "preact";
 
 interface ChartFigureProps {
-  /** What the picture says, in a sentence. */
+  /** The chart's message in one sentence. */
   readonly summary: string;
   readonly note?: ComponentChildren;
   readonly headings: readonly string[];
-  /** The same facts as a table, for those who would rather read. */
+  /** The same facts as a table, for people who prefer to read. */
   readonly rows: readonly (readonly ComponentChildren[])[];
   readonly children: ComponentChildren;
 }
@@ -19,7 +19,7 @@ export function ChartFigure({ summary, note, headings, rows, children }: ChartFi
         {note !== undefined && <span class="muted">{note}</span>}
         <details class="chart-table">
           <summary>As a table</summary>
-          {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard. */}
+          {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling area must be reachable by keyboard. */}
           <div class="chart-table-scroll" tabIndex={0} role="region" aria-label={summary}>
             <table>
               <thead>

@@ -1,25 +1,33 @@
 import { useState } from "preact/hooks";
 import type { Overview } from "../../src/surfaces/dashboard/api.ts";
 import { formatClock, formatClockSeconds, formatDay, formatNumber, formatShort, plural } from "../parts/format.ts";
+import { Empty } from "../parts/state-panels.tsx";
 import { useWidth } from "../parts/use-width.ts";
 import { hrefOf, navigate } from "../router.ts";
 import { ChartFigure } from "./chart-figure.tsx";
 import { formatMoment, rangeWords, stepWords } from "./range-words.ts";
-import { linear, niceCeiling } from "./scale.ts";
+import { linear, niceCeiling, quantile } from "./scale.ts";
 
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
 
 const height = 148;
-const margin = { top: 8, right: 2, bottom: 20, left: 34 };
+const margin = { top: 14, right: 2, bottom: 20, left: 34 };
+/** A bar is cut that is so many times as high as three quarters of them. */
+const cutFrom = 8;
+const barsToCompare = 8;
 
-/** One bar for each step of the range, the one that is still running paler. */
+/** One bar for each step of the range; the current step is paler. */
 export function CommitsChart({ minutes, complete, rangeMs, namespace }: Overview["commitsPerMinute"] & { readonly rangeMs: number; readonly namespace: string }) {
   const [box, width] = useWidth<HTMLDivElement>();
   const [pointed, setPointed] = useState<number>();
   const named = (atMs: number): string => (rangeMs > dayMs ? `${formatDay(atMs)}, ${formatClock(atMs)}` : rangeMs < hourMs ? formatClockSeconds(atMs) : formatClock(atMs));
   const total = minutes.reduce((sum, { commits }) => sum + commits, 0);
-  const top = niceCeiling(Math.max(...minutes.map(({ commits }) => commits), 4));
+  const counts = minutes.flatMap(({ commits }) => (commits > 0 ? [commits] : [])).toSorted((a, b) => a - b);
+  const usual = quantile(counts, 0.75);
+  const most = counts.at(-1) ?? 0;
+  // One burst would flatten all the rest: its bar is cut at the top, with its number above it.
+  const top = niceCeiling(Math.max(most > cutFrom * usual && counts.length >= barsToCompare ? 2 * usual : most, 4));
   const y = linear(0, top, height - margin.bottom, margin.top);
   const step = (width - margin.left - margin.right) / Math.max(1, minutes.length);
   const bar = Math.max(1, Math.min(step - 1.5, 14));
@@ -35,6 +43,8 @@ export function CommitsChart({ minutes, complete, rangeMs, namespace }: Overview
     const index = Math.floor((event.clientX - event.currentTarget.getBoundingClientRect().left - margin.left) / step);
     setPointed(index >= 0 && index < minutes.length ? index : undefined);
   };
+  if (total === 0 && complete)
+    return <Empty title={summary.slice(0, -1)}>A commit is one change that takes effect as a whole: a key set, a lease acquired, a step reported, several keys at once.</Empty>;
   return (
     <ChartFigure
       summary={summary}
@@ -67,19 +77,26 @@ export function CommitsChart({ minutes, complete, rangeMs, namespace }: Overview
               </g>
             ))}
             {minutes.map(({ atMs, commits, through }, index) => (
-              // biome-ignore lint/a11y/noStaticElementInteractions: by keyboard the same is reached through the table below.
+              // biome-ignore lint/a11y/noStaticElementInteractions: keyboard users reach the same through the table below.
               <rect
                 key={atMs}
                 onClick={() => commits > 0 && navigate(activityHref(through))}
                 class={`bar-mark${index === minutes.length - 1 ? " partial" : ""}${index === pointed ? " pointed" : ""}`}
                 x={x(index)}
                 width={bar}
-                y={commits === 0 ? y(0) - 1 : Math.min(y(commits), y(0) - 2)}
-                height={commits === 0 ? 1 : Math.max(2, y(0) - y(commits))}
+                y={commits === 0 ? y(0) - 1 : Math.min(y(Math.min(top, commits)), y(0) - 2)}
+                height={commits === 0 ? 1 : Math.max(2, y(0) - y(Math.min(top, commits)))}
                 rx={Math.min(2, bar / 2)}
                 data-zero={commits === 0}
               />
             ))}
+            {minutes.map(({ atMs, commits }, index) =>
+              commits > top ? (
+                <text key={atMs} class="bar-over" x={x(index) + bar / 2} y={margin.top - 4}>
+                  {formatShort(commits)}
+                </text>
+              ) : null,
+            )}
             {[0, 15, 30, 45].map((index) => {
               const minute = minutes[index];
               return (

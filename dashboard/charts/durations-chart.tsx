@@ -1,3 +1,4 @@
+import { useState } from "preact/hooks";
 import type { Overview } from "../../src/surfaces/dashboard/api.ts";
 import { statusTone } from "../parts/badge.tsx";
 import { durationText, formatExact, plural } from "../parts/format.ts";
@@ -13,9 +14,10 @@ const height = 148;
 const margin = { top: 10, right: 8, bottom: 20, left: 46 };
 const ticksMs = [1, 10, 100, 1_000, 10_000, 60_000, 600_000, 3_600_000, 21_600_000, 86_400_000, 604_800_000];
 
-/** A mark for each run that ended: across by when, up by how long it took (each line is several times the one below). */
+/** A mark for each run that ended: x is when it ended, y how long it took (logarithmic: each line is several times the one below). */
 export function DurationsChart({ overview: { runDurations: runs, nowMs, rangeMs }, namespace }: { readonly overview: Overview; readonly namespace: string }) {
   const [box, width] = useWidth<HTMLDivElement>();
+  const [pointed, setPointed] = useState<string>();
   const marks = runs.map((run) => ({ ...run, tookMs: Math.max(1, run.endedAtMs - run.startedAtMs) }));
   const sorted = marks.map(({ tookMs }) => tookMs).sort((a, b) => a - b);
   const median = quantile(sorted, 0.5);
@@ -27,11 +29,16 @@ export function DurationsChart({ overview: { runDurations: runs, nowMs, rangeMs 
   const firstMs = nowMs - rangeMs;
   const x = linear(firstMs, nowMs, margin.left + 6, width - margin.right - 6);
   const failed = marks.filter(({ status }) => status === "failed").length;
+  const shown = marks.find(({ runId }) => runId === pointed);
   const summary = `The last ${plural(marks.length, "run")} that ended took ${durationText(median)} in the middle; 95 of 100 took no more than ${durationText(slow)}. ${failed === 0 ? "None" : plural(failed, "run")} failed.`;
   return (
     <ChartFigure
       summary={summary}
-      note={`median ${durationText(median)}, 95 % within ${durationText(slow)}`}
+      note={
+        shown === undefined
+          ? `median ${durationText(median)}, 95 % within ${durationText(slow)}`
+          : `${plain(shown.name)}: ${shown.status} after ${durationText(shown.tookMs)}, ${formatExact(shown.endedAtMs)}`
+      }
       headings={["Run", "Name", "Status", "Took"]}
       rows={marks.map(({ runId, name, status, tookMs }) => [
         <a key="run" href={hrefOf(namespace, "runs", runId)}>
@@ -56,11 +63,18 @@ export function DurationsChart({ overview: { runDurations: runs, nowMs, rangeMs 
                 </g>
               ))}
             <line class="median" x1={margin.left} x2={width - margin.right} y1={y(median)} y2={y(median)} />
-            {marks.map(({ runId, name, status, tookMs, endedAtMs }) => (
-              // biome-ignore lint/a11y/noStaticElementInteractions: by keyboard the runs are reached through the table below.
-              <circle key={runId} class={`run-mark ${statusTone(status)}`} cx={x(endedAtMs)} cy={y(tookMs)} r={3.6} onClick={() => navigate(hrefOf(namespace, "runs", runId))}>
-                <title>{`${plain(name)}: ${status} after ${durationText(tookMs)}, ${formatExact(endedAtMs)}`}</title>
-              </circle>
+            {marks.map(({ runId, status, tookMs, endedAtMs }) => (
+              // biome-ignore lint/a11y/noStaticElementInteractions: keyboard users reach the runs through the table below.
+              <circle
+                key={runId}
+                class={`run-mark ${statusTone(status)}`}
+                cx={x(endedAtMs)}
+                cy={y(tookMs)}
+                r={runId === pointed ? 5 : 3.6}
+                onPointerEnter={() => setPointed(runId)}
+                onPointerLeave={() => setPointed(undefined)}
+                onClick={() => navigate(hrefOf(namespace, "runs", runId))}
+              />
             ))}
             <text class="axis" x={margin.left} y={height - 5}>
               {formatMoment(firstMs, rangeMs)}

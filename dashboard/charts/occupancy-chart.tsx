@@ -5,7 +5,7 @@ import { Name } from "../parts/stored-text.tsx";
 import { useTicking } from "../parts/time.tsx";
 import { plain } from "../parts/unseen.ts";
 import { useWidth } from "../parts/use-width.ts";
-import { navigate } from "../router.ts";
+import { hrefOf, navigate } from "../router.ts";
 import { subjectHref } from "../subject-href.ts";
 import { ChartFigure } from "./chart-figure.tsx";
 import { formatMoment, rangeWords } from "./range-words.ts";
@@ -21,7 +21,7 @@ const fitting = (text: string, room: number): string =>
 
 type Lane = Overview["leaseOccupancy"][number];
 
-/** A claim's lane leads to its run, any other to its lease. */
+/** A claim's lane links to its run, any other lane to its lease. */
 const laneHref = (namespace: string, resource: string): string => subjectHref(namespace, { kind: "lease", subject: resource }) ?? "";
 
 const LaneName = ({ lane: { resource, title } }: { readonly lane: Lane }) =>
@@ -34,15 +34,27 @@ const LaneName = ({ lane: { resource, title } }: { readonly lane: Lane }) =>
     </>
   );
 
+export function OccupancyLegend({ namespace }: { readonly namespace: string }) {
+  return (
+    <>
+      <span class="legend">
+        one colour per holder
+        <span class="dot held" /> held now <span class="dot given-back" /> given back or lapsed
+      </span>{" "}
+      <a href={hrefOf(namespace, "leases")}>All leases</a>
+    </>
+  );
+}
+
 /** A lane for each resource: who held it when, over the range. A bar that reaches the right edge is held now. */
 export function OccupancyChart({ overview, namespace }: { readonly overview: Overview; readonly namespace: string }) {
   const { leaseOccupancy: lanes, leaseOccupancyOf: all, leaseOccupancyComplete: complete = true, leaseOccupancySinceMs: knownMs, rangeMs } = overview;
   const [box, width] = useWidth<HTMLDivElement>();
-  // Drawn again as time goes by; a pixel is about ten seconds.
+  // Re-rendered as time passes; a pixel is about ten seconds.
   useTicking(() => String(Math.floor(serverNowMs() / 10_000)));
   const nowMs = serverNowMs();
   const fromMs = nowMs - rangeMs;
-  // In the server's order: leases before claims of runs, of which there may be hundreds, and what was held last before the others.
+  // In the server's order: leases before claims of runs, of which there may be hundreds; most recently held first.
   const shown = lanes.slice(0, lanesMax);
   const height = shown.length * laneHeight + axisHeight;
   const x = linear(fromMs, nowMs, 0, width);
@@ -106,7 +118,7 @@ export function OccupancyChart({ overview, namespace }: { readonly overview: Ove
                     const room = right - left;
                     return (
                       <g key={`${holder} ${start}`} class={`span series-${seriesOf(holder)}${untilMs === undefined ? " open" : ""}`}>
-                        {/* biome-ignore lint/a11y/noStaticElementInteractions: by keyboard the same is reached through the table below. */}
+                        {/* biome-ignore lint/a11y/noStaticElementInteractions: keyboard users reach the same through the table below. */}
                         <rect onClick={() => navigate(laneHref(namespace, resource))} x={left} y={lane * laneHeight + 4} width={Math.max(2, room)} height={laneHeight - 8} rx={3}>
                           <title>{`${plain(holder)}: ${formatClock(start)} to ${untilMs === undefined ? "now" : formatClock(untilMs)}, ${durationText((untilMs ?? nowMs) - start)}`}</title>
                         </rect>

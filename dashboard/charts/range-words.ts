@@ -7,8 +7,8 @@ const steps = 60;
 export const rangeWords = (rangeMs: number): string =>
   rangeMs <= hourMs ? `${rangeMs / 60_000} minutes` : rangeMs <= 24 * hourMs ? `${rangeMs / hourMs} hours` : `${rangeMs / (24 * hourMs)} days`;
 
-/** What one of the sixty steps of a range is called. */
+/** The name of one of a range's sixty steps. */
 export const stepWords = (rangeMs: number): string => (rangeMs === hourMs ? "minute" : durationText(rangeMs / steps));
 
-/** A moment on the axis of a range: beyond a day the day says more than the time. */
+/** A time on the axis of a range. For ranges beyond a day, the day says more than the time. */
 export const formatMoment = (atMs: number, rangeMs: number): string => (rangeMs > 24 * hourMs ? formatDay(atMs) : formatClock(atMs));

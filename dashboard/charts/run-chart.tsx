@@ -20,14 +20,14 @@ const axisHeight = 22;
 const starts: readonly Happening["what"][] = ["claimed", "taken over"];
 const ends: readonly Happening["what"][] = ["lapsed", "returned", "done", "failed", "cancelled"];
 
-/** Who had the run from when to when, as the timeline tells it. */
+/** Who held the run from when to when, derived from the timeline. */
 export function holdingsOf(timeline: RunDetail["timeline"]): readonly Holding[] {
   const holdings: Holding[] = [];
   let open: Holding | undefined;
   for (const { what, atMs, agent, writer } of timeline) {
     const who = agent ?? writer;
     if (starts.includes(what)) {
-      // Claiming again what one holds extends it.
+      // A holder that claims again extends its claim.
       if (open?.agent === who) continue;
       if (open !== undefined) Object.assign(open, { untilMs: atMs, ended: what });
       open = { agent: who, fromMs: atMs };
@@ -40,7 +40,7 @@ export function holdingsOf(timeline: RunDetail["timeline"]): readonly Holding[] 
   return holdings;
 }
 
-/** A lane for each agent that had the run, with a tick for every step it reported: take-overs are where one lane ends and another begins. */
+/** A lane for each agent that held the run, with a tick for every step it reported. A take-over shows as one lane ending and another beginning. */
 export function RunChart({ timeline, finished }: { readonly timeline: RunDetail["timeline"]; readonly finished: boolean }) {
   const [box, width] = useWidth<HTMLDivElement>();
   const holdings = holdingsOf(timeline);

@@ -1,7 +1,7 @@
 import type { ApiError, ToolAnswer } from "../../src/surfaces/dashboard/api.ts";
 import { forgetToken, readToken, signedOut } from "./credential.ts";
 
-/** Every way a request can fail, in words that can be shown. `status` 0: the server was not reached. */
+/** Every way a request can fail, with a message that can be shown. `status` 0: the server was not reached. */
 export class ApiFailure extends Error {
   readonly code: string;
   readonly status: number;
@@ -16,7 +16,7 @@ export class ApiFailure extends Error {
     this.details = details;
   }
 
-  /** The hint, where it is for people. One that names tools or their arguments is for agents, who call them. */
+  /** The hint if it is meant for people. A hint that names tools or their arguments is for agents. */
   get advice(): string | undefined {
     return this.hint !== undefined && /[a-z]_[a-z]/.test(this.hint) ? undefined : this.hint;
   }
@@ -41,7 +41,7 @@ export async function requestApi<T>(path: string, { method = "GET", body, signal
   return (text === "" ? undefined : parseAnswer(response, text)) as T;
 }
 
-/** An answer whose body comes bit by bit. */
+/** A response whose body arrives in parts. */
 export const openStream = (path: string, signal: AbortSignal): Promise<Response> => send(path, { headers: { accept: "text/event-stream" }, signal });
 
 export const callTool = (namespace: string, tool: string, args: object): Promise<ToolAnswer> =>
@@ -49,7 +49,7 @@ export const callTool = (namespace: string, tool: string, args: object): Promise
 
 export const apiPath = (namespace: string): string => `/api/ns/${encodeURIComponent(namespace)}`;
 
-/** `?a=b` of those that have a value. */
+/** The query string `?a=b`, with only the fields that have a value. */
 export function queryText(fields: Readonly<Record<string, string | number | undefined>>): string {
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries(fields)) if (value !== undefined && value !== "") query.set(name, String(value));
@@ -70,7 +70,7 @@ async function send(path: string, init: RequestInit & { headers: Record<string, 
   const failure = parseFailure(response.status, await response.text().catch(() => ""));
   if (response.status === 401) {
     forgetToken();
-    signedOut.set({ refused: token !== undefined, message: failure.message });
+    signedOut.set({ refused: token !== undefined });
   }
   throw failure;
 }
@@ -88,7 +88,7 @@ function parseFailure(status: number, text: string): ApiFailure {
     const { error } = JSON.parse(text) as Partial<ApiError>;
     if (error !== undefined && typeof error.message === "string") return new ApiFailure(status, error);
   } catch {
-    // Not ours: a proxy's page, for example.
+    // Not Holdfast's response: a proxy's error page, for example.
   }
   return new ApiFailure(status, { code: `http_${status}`, message: `The server answered with status ${status}.` });
 }

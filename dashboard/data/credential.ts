@@ -1,6 +1,6 @@
 import { cell } from "../cell.ts";
 
-/** The token lives as long as the tab, in nothing that is sent by itself: every request names it in a header. */
+/** The token lives as long as the tab. It is not in a cookie, which browsers send automatically: each request sends it in a header. */
 const storageKey = "holdfast-token";
 let held: string | undefined;
 
@@ -9,7 +9,7 @@ export function readToken(): string | undefined {
   try {
     held = sessionStorage.getItem(storageKey) ?? undefined;
   } catch {
-    // Storage is switched off: the token lives as long as the page.
+    // Storage is disabled: the token lives as long as the page.
   }
   return held;
 }
@@ -32,5 +32,5 @@ export function forgetToken(): void {
   }
 }
 
-/** Set while the server wants a token; `refused`: the one that was given is not good. */
-export const signedOut = cell<{ readonly refused: boolean; readonly message: string } | undefined>(undefined);
+/** Set while the server requires a token; `refused`: the given token was rejected. */
+export const signedOut = cell<{ readonly refused: boolean } | undefined>(undefined);

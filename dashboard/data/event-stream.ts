@@ -4,7 +4,7 @@ export interface StreamEvent {
   readonly data: string;
 }
 
-/** The events of a server-sent stream; a comment is returned as an event without a name, because it shows that the connection lives. */
+/** The events of a server-sent stream. A comment is returned as an event without a name, because it shows that the connection is alive. */
 export async function* readServerEvents(body: ReadableStream<Uint8Array>): AsyncGenerator<StreamEvent> {
   let rest = "";
   const reader = body.pipeThrough(new TextDecoderStream() as ReadableWritablePair<string, Uint8Array>).getReader();

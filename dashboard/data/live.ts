@@ -7,17 +7,17 @@ import { readServerEvents } from "./event-stream.ts";
 export type StreamState =
   | { readonly state: "connecting" }
   | { readonly state: "live" }
-  /** The tab is hidden: a browser has few connections, and other tabs need them. */
+  /** The tab is hidden: browsers limit the number of connections, and other tabs need them. */
   | { readonly state: "paused" }
   | { readonly state: "waiting"; readonly untilMs: number; readonly why: string }
   | { readonly state: "stopped"; readonly why: string };
 
 export const connection = cell<StreamState>({ state: "connecting" });
 
-/** Tells one change from every other. */
+/** Identifies a change. */
 export const activityKey = ({ revision, kind, operation, subject }: ActivityItem): string => `${revision} ${kind} ${operation} ${subject}`;
 
-/** A list may have been read after a change but before its event: such a change is in both. */
+/** A list may have been read after a change but before its event; such a change is in both. */
 export function unseen(items: readonly ActivityItem[], shown: readonly ActivityItem[]): readonly ActivityItem[] {
   const keys = new Set(shown.map(activityKey));
   return items.filter((item) => !keys.has(activityKey(item)));
@@ -25,22 +25,22 @@ export function unseen(items: readonly ActivityItem[], shown: readonly ActivityI
 
 export const joined = (first: readonly ActivityItem[], second: readonly ActivityItem[]): readonly ActivityItem[] => [...first, ...unseen(second, first)];
 
-/** What came in one go, oldest first; `everything`: what is on the page may be outdated in any way. */
+/** Changes that arrived together, oldest first; `everything`: any part of the page may be outdated. */
 export type News = { readonly changes: readonly ActivityItem[]; readonly everything: boolean };
 
 type Listener = (news: News) => void;
 const listeners = new Set<Listener>();
 
-/** The server sends a comment at least every 15 seconds: this much silence means that the connection is dead. */
+/** The server sends a comment at least every 15 seconds: after this much silence the connection is considered dead. */
 const silenceMsMax = 40_000;
 const backoffMs = [300, 700, 1_500, 3_000, 6_000, 12_000, 20_000] as const;
 const pausedAfterMs = 30_000;
-/** Changes of one burst are delivered together: a busy store makes thousands a second, and a screen shows sixty pictures. */
+/** Changes of one burst are delivered together: a busy store makes thousands a second, and a screen shows sixty frames. */
 const gatherMs = 40;
 
 let following: { readonly namespace: string; readonly stop: AbortController } | undefined;
 let wake: (() => void) | undefined;
-/** Ends the connection that is open. */
+/** Closes the open connection. */
 let hangUp: (() => void) | undefined;
 let hiddenAtMs: number | undefined;
 let greeted: { readonly promise: Promise<void>; readonly resolve: () => void } | undefined;
@@ -51,7 +51,7 @@ export function subscribe(listener: Listener): () => void {
   return () => listeners.delete(listener);
 }
 
-/** Follows one namespace; a second call changes over. */
+/** Follows one namespace; a second call switches to another. */
 export function follow(namespace: string): void {
   if (following?.namespace === namespace) return;
   unfollow();
@@ -70,7 +70,7 @@ export function unfollow(): void {
 
 export const tryNow = (): void => wake?.();
 
-/** Resolves when the stream is open, or after a moment without it: what is read from then on cannot miss a change. */
+/** Resolves when the stream is open, or after `waitMs` without it. Reads after the stream opened cannot miss a change. */
 export const streamStands = (waitMs: number): Promise<void> => Promise.race([greeted?.promise ?? Promise.resolve(), new Promise<void>((resolve) => setTimeout(resolve, waitMs))]);
 
 async function run(namespace: string, signal: AbortSignal): Promise<void> {
@@ -139,7 +139,7 @@ function watchedAgain(signal: AbortSignal): Promise<void> {
   });
 }
 
-/** Many pages that lost one server must not all come back at the same moment. */
+/** Adds jitter: pages that lost the same server must not all reconnect at the same moment. */
 function pause(ms: number, why: string, signal: AbortSignal): Promise<void> {
   const waitMs = ms * (0.75 + Math.random() / 2);
   connection.set({ state: "waiting", untilMs: Date.now() + waitMs, why });

@@ -1,6 +1,6 @@
 import { cell } from "../cell.ts";
 
-/** How far the server's clock is ahead of this machine's: what is counted down is counted by the server's. */
+/** How far the server's clock is ahead of this machine's. Countdowns use the server's clock. */
 let aheadMs = 0;
 
 export function noteServerTime(nowMs: number): void {
@@ -9,7 +9,7 @@ export function noteServerTime(nowMs: number): void {
 
 export const serverNowMs = (): number => Date.now() + aheadMs;
 
-/** Ticks every second while the page is looked at. */
+/** Ticks every second while the page is visible. */
 export const tick = cell(0);
 setInterval(() => {
   if (document.visibilityState === "visible") tick.set(tick.get() + 1);

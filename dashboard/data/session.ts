@@ -21,33 +21,33 @@ export async function startSession(): Promise<void> {
   }
 }
 
-/** Namespaces come and go while a page is open; that they could not be asked for is no reason to show less. */
+/** Namespaces appear and disappear while a page is open. If the list cannot be read, the last one stays. */
 export async function refreshSession(): Promise<void> {
   try {
     session.set({ me: await requestApi<Me>("/api/me") });
   } catch {
-    // What was known stays.
+    // Keep the last known session.
   }
 }
 
-/** Answers why the token is not good; nothing when it is. */
+/** Returns why the token was rejected; undefined if it was accepted. */
 export async function signIn(token: string): Promise<string | undefined> {
   keepToken(token);
   await startSession();
   const { me, error } = session.get();
   if (me !== undefined) return undefined;
   forgetToken();
-  return error?.message ?? signedOut.get()?.message ?? "The server did not take this token.";
+  return error?.message ?? "This token is not valid. It may be incomplete, expired or revoked.";
 }
 
-/** Nothing that was read with the token stays in the page. */
+/** Removes everything from the page that was read with the token. */
 export function signOut(): void {
   forgetToken();
   unfollow();
   forgetAnswers();
   session.set({});
-  signedOut.set({ refused: false, message: "You have signed out." });
+  signedOut.set({ refused: false });
 }
 
-/** Whether this person is shown buttons; the server decides for itself. */
+/** Whether to show buttons that write. The server enforces permissions itself. */
 export const mayWrite = ({ role, readOnly }: Me): boolean => role !== "read" && !readOnly;

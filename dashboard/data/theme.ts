@@ -1,6 +1,6 @@
 import { cell } from "../cell.ts";
 
-/** auto: as the system says. */
+/** auto: the system's theme. */
 export const themes = ["auto", "light", "dark"] as const;
 export type Theme = (typeof themes)[number];
 
@@ -14,7 +14,7 @@ export function setTheme(next: Theme): void {
     if (next === "auto") localStorage.removeItem("holdfast-theme");
     else localStorage.setItem("holdfast-theme", next);
   } catch {
-    // Storage is switched off: it holds until the page is left.
+    // Storage is disabled: the choice lasts until the page is closed.
   }
   theme.set(next);
 }

@@ -8,13 +8,13 @@ interface Filter {
   readonly kind: string;
   readonly who: string;
   readonly subject: string;
-  /** Only what was done up to this revision; everything when absent. */
+  /** Only changes up to this revision; absent = all. */
   readonly through?: number;
 }
 
 interface State {
   readonly rows: readonly ActivityItem[];
-  /** Arrived while the reader had scrolled down. */
+  /** Arrived while the reader was scrolled down or pointed at a row. */
   readonly held: readonly ActivityItem[];
   readonly next?: number;
   readonly loaded: boolean;
@@ -23,14 +23,14 @@ interface State {
 }
 
 const pageSize = 100;
-/** A busy store fills any memory: the oldest rows are dropped and read again when they are scrolled to. */
+/** A busy store would fill the memory: the oldest rows are dropped, and read again when the reader scrolls to them. */
 const rowsMax = 4_000;
-/** Read in one go while nothing matches. */
+/** The most pages read in a row while nothing matches. */
 const pagesMax = 40;
 const atTopPixels = 240;
 const empty: State = { rows: [], held: [], loaded: false, loadingMore: false };
 
-/** History never changes: new events are added on top as they arrive, and nothing is read twice. */
+/** History never changes: new events are added at the top as they arrive, and nothing is read twice. */
 export function useActivity(api: string, { kind, who, subject, through }: Filter) {
   const [state, setState] = useState<State>(empty);
   const latest = useRef(state);
@@ -48,7 +48,7 @@ export function useActivity(api: string, { kind, who, subject, through }: Filter
       item.subject.startsWith(subject);
     const fetchPage = async (before?: number): Promise<ActivityAnswer> => {
       let page: ActivityAnswer = { items: [], next: before };
-      // A filter that matches little gives empty pages on the way to the next match.
+      // A filter that matches little yields empty pages before the next match.
       for (let pages = 0; pages < pagesMax && page.items.length === 0 && (pages === 0 || page.next !== undefined); pages += 1)
         page = await requestApi<ActivityAnswer>(`${api}/activity${queryText({ kind, who, subject, before: page.next, limit: pageSize })}`, { signal: stopping.signal });
       return page;
@@ -92,7 +92,9 @@ export function useActivity(api: string, { kind, who, subject, through }: Filter
       setState((before) => {
         const news = unseen(told, before.rows);
         if (news.length === 0) return before;
-        if (scrollY > atTopPixels || before.held.length > 0) return { ...before, held: joined(news, before.held).slice(0, rowsMax) };
+        // Rows do not move under a pointer that is about to click one.
+        if (scrollY > atTopPixels || before.held.length > 0 || document.querySelector(".table-body:hover") !== null)
+          return { ...before, held: joined(news, before.held).slice(0, rowsMax) };
         return onTop(before, news);
       });
     });

@@ -3,7 +3,7 @@ import type { ActivityAnswer, ActivityItem } from "../../src/surfaces/dashboard/
 import { queryText, requestApi } from "./api-client.ts";
 import { streamStands, subscribe, unseen } from "./live.ts";
 
-/** The newest changes: read once, from then on as they happen. */
+/** The newest changes: read once, then updated by events. */
 export function useFeed(api: string, size: number): readonly ActivityItem[] | undefined {
   const [items, setItems] = useState<readonly ActivityItem[]>();
   useEffect(() => {
@@ -23,7 +23,7 @@ export function useFeed(api: string, size: number): readonly ActivityItem[] | un
       setItems((before) => before && [...unseen(news, before), ...before].slice(0, size));
     });
     setItems(undefined);
-    // Where it cannot be read, the overview beside it says so.
+    // If this read fails, the overview beside it shows the error.
     read().catch(() => {});
     return () => {
       unsubscribe();

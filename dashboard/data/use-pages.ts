@@ -17,17 +17,17 @@ export interface PagesOptions<Page, Row> {
   rows(page: Page): readonly Row[];
   next(page: Page): string | number | undefined;
   keyOf(row: Row): string;
-  /** Also read again now and then, for what leaves no trace in history. */
+  /** Also polls at this interval, for changes that history does not record. */
   readonly everyMs?: number;
-  /** The row's key that a change is about, or undefined when it concerns no row of this list. */
+  /** The key of the row that a change affects, or undefined if it affects no row of this list. */
   subjectOf(change: ActivityItem): string | undefined;
-  /** Where a row that is not there yet will stand. Rows of a filtered list can turn up anywhere. */
+  /** Where a new row will appear. Rows of a filtered list can appear anywhere. */
   readonly newcomers: "first" | "anywhere" | ((key: string, pages: readonly (readonly Row[])[]) => number | undefined);
 }
 
 export interface Pages<Page, Row> {
   readonly rows: readonly Row[];
-  /** The newest answer for the beginning of the list. */
+  /** The newest response for the first page. */
   readonly first?: Page;
   readonly error?: ApiFailure;
   readonly loading: boolean;
@@ -48,7 +48,7 @@ interface State<Page> {
   loadingMore: boolean;
 }
 
-/** A long list, page by page as it is scrolled; a change causes only the page of its row to be read again. */
+/** A long list, loaded page by page as the user scrolls. A change causes only the page of its row to be read again. */
 export function usePages<Page, Row>(options: PagesOptions<Page, Row>): Pages<Page, Row> {
   const [, draw] = useState(0);
   const identity = `${options.path}${queryText(options.fields)}`;
@@ -77,7 +77,7 @@ export function usePages<Page, Row>(options: PagesOptions<Page, Row>): Pages<Pag
       state.error = undefined;
       draw((count) => count + 1);
     };
-    /** So many rows from there on, in as many pages as that takes. */
+    /** Reads this many rows from the cursor on, in as many pages as needed. */
     const fetchRows = async (from: string | number | undefined, count: number, signal: AbortSignal): Promise<readonly Loaded<Page>[]> => {
       const fresh: Loaded<Page>[] = [];
       let cursor = from;
@@ -92,13 +92,13 @@ export function usePages<Page, Row>(options: PagesOptions<Page, Row>): Pages<Pag
     };
 
     const reader = openRereading(async (signal) => {
-      // From the end: a page that became two moves those behind it.
+      // From the end: a page that was split in two shifts the pages after it.
       const asked = stale.size === 0 ? [[0, 0] as const] : [...stale].sort(([a], [b]) => b - a);
       stale.clear();
       try {
         for (const [index, added] of asked) {
           const before = state.loaded[index];
-          // Rows were added: as many more are requested for the page, so that none falls between it and the next one.
+          // Rows were added: request that many more for the page, so that none is lost between it and the next one.
           const count = Math.max(now.current.pageSize, before === undefined ? 0 : now.current.rows(before.page).length + added);
           put(index, await fetchRows(before?.cursor, count, signal));
         }
@@ -169,7 +169,7 @@ export function usePages<Page, Row>(options: PagesOptions<Page, Row>): Pages<Pag
     };
   }, [identity]);
 
-  // The same functions every time: a list that is drawn again has no reason to measure itself again.
+  // Stable function identities: a re-rendered list has no reason to measure itself again.
   const { loadMore, reload } = useRef({ loadMore: () => held.current.loadMore(), reload: () => held.current.reload() }).current;
   const { loaded, error, loadingMore } = held.current.state;
   const rows = useMemo(
@@ -193,7 +193,7 @@ export function usePages<Page, Row>(options: PagesOptions<Page, Row>): Pages<Pag
   };
 }
 
-/** Pages are read at different times: a row that moved may be on two of them. */
+/** Pages are read at different times, so a row that moved may be on two of them. */
 function uniqueRows<Row>(pages: readonly (readonly Row[])[], keyOf: (row: Row) => string): readonly Row[] {
   if (pages.length === 1) return pages[0] ?? [];
   const seen = new Set<string>();

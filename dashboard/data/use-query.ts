@@ -13,11 +13,11 @@ export interface Query<T> {
 }
 
 const streamWaitMs = 400;
-/** What is read again by itself is read at most this often, and never so often that the server does nothing else. */
+/** Automatic reads happen at most this often, and never so often that they keep the server busy. */
 export const rereadMsMin = 250;
 const busyShare = 4;
 
-/** The answers seen last, so that going back shows something at once; they are read again all the same. */
+/** The most recent responses, so that going back shows something at once. They are read again anyway. */
 const answers = new Map<string, unknown>();
 const answersMax = 60;
 
@@ -32,8 +32,8 @@ export const readAnswer = <T>(path: string): T | undefined => answers.get(path) 
 export const forgetAnswers = (): void => answers.clear();
 
 /**
- * One answer of the API, read again when a change concerns it. `path` undefined: nothing to ask.
- * `everyMs`: also now and then, for what changes with time or leaves no trace in history, like waiting in line.
+ * One response of the API, read again when a change concerns it. `path` undefined: no request.
+ * `everyMs`: also polls at this interval, for data that changes with time or that history does not record, such as queues.
  */
 export function useQuery<T>(path: string | undefined, concerns: (change: ActivityItem) => boolean, everyMs?: number): Query<T> {
   const [, draw] = useState(0);
@@ -74,15 +74,15 @@ export function useQuery<T>(path: string | undefined, concerns: (change: Activit
 }
 
 interface Rereading {
-  /** The first time, as soon as the stream is open. */
+  /** The first read, as soon as the stream is open. */
   begin(): Promise<void>;
   now(): void;
-  /** Not more often than is reasonable, and not while the tab is hidden. */
+  /** Rate-limited, and not while the tab is hidden. */
   soon(): void;
   stop(): void;
 }
 
-/** Runs `read` one at a time; asked again meanwhile, once more afterwards. */
+/** Runs `read` one at a time. Requests during a run cause one more run after it. */
 export function openRereading(read: (signal: AbortSignal) => Promise<void>): Rereading {
   const stopping = new AbortController();
   let begun = false;

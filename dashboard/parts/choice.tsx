@@ -5,7 +5,7 @@ interface TabsProps<Value extends string> {
   onChoose(value: Value): void;
 }
 
-/** One of a few, side by side: radio buttons by another look, so that arrow keys and screen readers know them. */
+/** One of a few options, side by side. Styled radio buttons, so that arrow keys and screen readers work. */
 export function Choice<Value extends string>({ label, options, chosen, onChoose }: TabsProps<Value>) {
   return (
     <fieldset class="choice">

@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 import { Icon } from "./icon.tsx";
 
-/** Copies, and says so. Where the page may not reach the clipboard, the text is there to be selected. */
+/** Copies the text and confirms it. If the page may not use the clipboard, it shows the text for selection. */
 export function CopyButton({ text, what }: { readonly text: string; readonly what: string }) {
   const [done, setDone] = useState<"copied" | "refused">();
   const copy = async () => {

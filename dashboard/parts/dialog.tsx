@@ -11,7 +11,7 @@ interface DialogProps {
   readonly children: ComponentChildren;
 }
 
-/** The browser's own modal dialog: it keeps the focus inside, closes with Escape and gives the focus back. */
+/** The browser's own modal dialog: it keeps the focus inside, closes with Escape and restores the focus. */
 export function Dialog({ title, wide = false, onClose, children }: DialogProps) {
   const element = useRef<HTMLDialogElement>(null);
   const heading = useId();
@@ -19,7 +19,7 @@ export function Dialog({ title, wide = false, onClose, children }: DialogProps) 
     const dialog = element.current;
     const before = document.activeElement;
     dialog?.showModal();
-    // The first thing to fill in; where there is none, the way out rather than the deed.
+    // Focus the first input; without one, the first button of the footer, which cancels.
     const first = dialog?.querySelector<HTMLElement>(".dialog-body :is(input, textarea, select), .dialog-foot button");
     first?.focus();
     if (first instanceof HTMLTextAreaElement) first.setSelectionRange(0, 0);
@@ -53,20 +53,20 @@ interface ConfirmProps {
   readonly title: string;
   /** What will happen, and to whom. */
   readonly children: ComponentChildren;
-  /** The verb on the button. */
+  /** The verb on the confirm button. */
   readonly action: string;
   readonly danger?: boolean;
-  /** What the way out is called. */
+  /** The label of the cancel button. */
   readonly dismiss?: string;
   readonly wide?: boolean;
-  /** What is still missing before it can be done. */
+  /** What is still missing before the action is possible. */
   readonly needs?: string;
-  /** Nothing, or why it did not happen, in words for the person who asked. */
+  /** Returns undefined on success, otherwise the reason for the failure, for the user. */
   act(): Promise<ComponentChildren | undefined>;
   onClose(): void;
 }
 
-/** Asks before doing; stays open and says why when it could not be done. */
+/** Asks for confirmation. If the action fails, it stays open and shows the reason. */
 export function Confirm({ title, children, action, danger = false, dismiss = "Keep as it is", wide, needs, act, onClose }: ConfirmProps) {
   const [busy, setBusy] = useState(false);
   const [refusal, setRefusal] = useState<ComponentChildren>();
@@ -100,7 +100,7 @@ export function Confirm({ title, children, action, danger = false, dismiss = "Ke
           <button type="button" class="button" onClick={onClose}>
             {dismiss}
           </button>
-          {/* Not switched off: it stays within reach of the keyboard, and says what is missing. */}
+          {/* Not disabled, so that it stays reachable by keyboard and can say what is missing. */}
           <button type="submit" class={danger ? "button danger" : "button primary"} aria-disabled={busy || needs !== undefined} aria-describedby={needsId}>
             {busy ? "Working…" : action}
           </button>

@@ -10,7 +10,7 @@ const signs = { same: " ", added: "+", removed: "−" } as const;
 const words = { same: "", added: "added", removed: "removed" } as const;
 const linesMax = 400;
 
-/** Two texts line by line, what is the same folded away. */
+/** Two texts compared line by line, with unchanged parts folded. */
 export function DiffView({ before, after, label }: { readonly before: string; readonly after: string; readonly label: string }) {
   const [open, setOpen] = useState(false);
   const lines = useMemo(() => lineDiff(before, after), [before, after]);
@@ -25,7 +25,7 @@ export function DiffView({ before, after, label }: { readonly before: string; re
       <p class="diff-count">
         <span class="added">{plural(added, "line")} added</span>, <span class="removed">{plural(removed, "line")} removed</span>
       </p>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard. */}
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling area must be reachable by keyboard. */}
       <div class="diff-lines" tabIndex={0} role="region" aria-label={label}>
         {parts.map((part) => {
           if ("hidden" in part)

@@ -5,7 +5,7 @@ interface FieldProps {
   readonly label: string;
   readonly hint?: ComponentChildren;
   readonly error?: string;
-  /** What carries the id is the control. */
+  /** Renders the control, which must have this id. */
   children(ids: { readonly id: string; readonly "aria-describedby"?: string; readonly "aria-invalid"?: boolean }): ComponentChildren;
 }
 

@@ -1,7 +1,7 @@
 const numbers = new Intl.NumberFormat("en");
 export const formatNumber = (value: number): string => numbers.format(value);
 
-/** 1,234 · 12.3 k · 4.5 M: where room is short. */
+/** 1,234 · 12.3 k · 4.5 M: for narrow spaces. */
 export const formatShort = (value: number): string => (value < 10_000 ? formatNumber(value) : value < 1_000_000 ? `${trim(value / 1_000)} k` : `${trim(value / 1_000_000)} M`);
 const trim = (value: number): string => (value < 100 ? value.toFixed(1).replace(/\.0$/, "") : String(Math.round(value)));
 
@@ -26,7 +26,7 @@ export function durationText(ms: number): string {
   return rest === 0 ? `${whole} ${name}` : `${whole} ${name} ${rest} ${smallName}`;
 }
 
-/** One unit, as people say it. */
+/** One unit, in everyday words. */
 export function formatAgo(atMs: number, nowMs: number): string {
   const ms = nowMs - atMs;
   if (ms < -1_500) return `in ${durationText(-ms)}`;
@@ -42,7 +42,7 @@ const weekday = new Intl.DateTimeFormat("en-GB", { weekday: "long", day: "numeri
 const clock = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit" });
 const clockSeconds = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit", second: "2-digit" });
 
-/** A stored time can be anything a number can be; a date cannot. */
+/** A stored time can be any number; not every number is a valid date. */
 const dated = (format: Intl.DateTimeFormat, atMs: number): string => (Math.abs(atMs) <= 8.64e15 ? format.format(atMs) : "an impossible time");
 export const formatExact = (atMs: number): string => dated(exact, atMs);
 export const formatDay = (atMs: number): string => dated(day, atMs);

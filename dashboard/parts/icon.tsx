@@ -1,8 +1,9 @@
-/** One path each, drawn with the pen of the surrounding text on a field of 16 by 16. */
+/** One path each, in the text's colour on a 16 by 16 grid. */
 const paths = {
   overview: "M2.500 9.500h3l1.500-5 2.500 8 1.500-5 .8 2h1.700",
   runs: "M3 3.500h4M3 8h7M3 12.500h5M12 5.500l2 2.500-2 2.500",
   leases: "M5.500 7V5a2.500 2.500 0 0 1 5 0v2M4 7h8v6H4zM8 9.500v1.500",
+  effects: "M13.500 2.500L2.500 7l4.500 2 2 4.500zM7 9l2.700-2.700",
   keys: "M2.500 4.500h4l1.500 1.500h5.500v6.500h-11zM2.500 8h11",
   journal: "M4 2.500h8.500v11H4zM4 2.500v11M6.500 5.500h3.500M6.500 8h3.500",
   knowledge: "M8 2.500a4 4 0 0 1 2.200 7.300v1.700H5.800V9.800A4 4 0 0 1 8 2.500zM6.300 13.500h3.400",

@@ -5,7 +5,7 @@ import { Expand, visibleText } from "./stored-text.tsx";
 export const prettyJson = (value: unknown): string => JSON.stringify(value, null, 2) ?? "undefined";
 
 const clippedCharacters = 6_000;
-/** Beyond this a page is slower with colours than without. */
+/** Longer values are shown without colours, which would slow the page down. */
 const colouredCharactersMax = 60_000;
 const tokens = /("(?:[^"\\]|\\.)*"?)(\s*:)?|\b(true|false|null)\b|(-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)/g;
 
@@ -17,14 +17,14 @@ const oneLine = (value: unknown): string | undefined => {
   return line.length <= oneLineCharacters ? line : undefined;
 };
 
-/** A stored value as indented JSON; `compact`: in one line where it fits. */
+/** A stored value as indented JSON; `compact`: on one line if it fits. */
 export function JsonView({ value, label, compact = false }: { readonly value: unknown; readonly label: string; readonly compact?: boolean }) {
   const text = (compact ? oneLine(value) : undefined) ?? prettyJson(value);
   const [open, setOpen] = useState(false);
   const shown = open || text.length <= clippedCharacters ? text : `${text.slice(0, clippedCharacters)}…`;
   return (
     <div class="json">
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard. */}
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling area must be reachable by keyboard. */}
       <pre tabIndex={0} role="region" aria-label={label}>
         <code>{shown.length <= colouredCharactersMax ? coloured(shown) : visibleText(shown)}</code>
       </pre>

@@ -5,10 +5,10 @@ export interface DiffLine {
   readonly newLine?: number;
 }
 
-/** More differences than this are unreadable, and finding the fewest would take long. */
+/** More differences than this are unreadable, and computing the minimum would take long. */
 const differencesMax = 800;
 
-/** The fewest lines to take away and add that make one text of the other (Myers); undefined when they have too little in common. */
+/** The fewest deletions and insertions that turn one text into the other (Myers); undefined if the texts have too little in common. */
 export function lineDiff(before: string, after: string): readonly DiffLine[] | undefined {
   const a = before === "" ? [] : before.split("\n");
   const b = after === "" ? [] : after.split("\n");
@@ -37,7 +37,7 @@ export function lineDiff(before: string, after: string): readonly DiffLine[] | u
   return lines.reverse();
 }
 
-/** For each number of differences, how far each diagonal had been reached before it was taken. */
+/** For each number of differences d, how far each diagonal was reached before step d. */
 function shortestEdit(a: readonly string[], b: readonly string[]): readonly Map<number, number>[] | undefined {
   const reached = new Map<number, number>([[1, 0]]);
   const steps: Map<number, number>[] = [];

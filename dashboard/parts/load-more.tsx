@@ -1,6 +1,6 @@
 import { useEffect, useRef } from "preact/hooks";
 
-/** Reads on by itself when it comes near the window; a button for those who would rather press. */
+/** Loads more when it comes near the window; also a button for users who prefer to click. */
 export function LoadMore({ more, loading, onMore, text }: { readonly more: boolean; readonly loading: boolean; onMore(): void; readonly text: string }) {
   const element = useRef<HTMLButtonElement>(null);
   useEffect(() => {

@@ -10,7 +10,7 @@ const notices = cell<readonly Notice[]>([]);
 const shownMs = 6_000;
 let count = 0;
 
-/** Says briefly that something was done. */
+/** Briefly confirms an action. */
 export function announce(text: string): void {
   count += 1;
   const notice = { id: count, text };

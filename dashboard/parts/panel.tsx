@@ -28,7 +28,7 @@ interface PageHeadProps {
   readonly actions?: ComponentChildren;
 }
 
-/** The one heading of a view; it gets the focus when the view is opened. */
+/** The only heading of a view; it gets the focus when the view is opened. */
 export function PageHead({ title, lead, back, actions }: PageHeadProps) {
   return (
     <header class="page-head">

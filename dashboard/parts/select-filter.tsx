@@ -5,7 +5,7 @@ interface SelectFilterProps {
   onChange(value: string): void;
 }
 
-/** One of a list, above a view. */
+/** A drop-down filter above a view. */
 export function SelectFilter({ label, options, value, onChange }: SelectFilterProps) {
   return (
     <label>

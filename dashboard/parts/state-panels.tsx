@@ -7,7 +7,7 @@ import { CurrentView } from "../view-context.ts";
 import { Icon } from "./icon.tsx";
 import { Name } from "./stored-text.tsx";
 
-/** Nothing there: says what would be there, and how it comes to be. */
+/** An empty state: says what would be listed here and how it gets created. */
 export function Empty({ title, children }: { readonly title: string; readonly children?: ComponentChildren }) {
   return (
     <div class="state-panel">
@@ -27,7 +27,7 @@ export function Failed({ error, onRetry }: { readonly error: ApiFailure; onRetry
         <Icon name="warning" /> {error.message}
       </p>
       {error.advice !== undefined && <p>{error.advice}</p>}
-      {/* What is wrong with the question stays wrong. */}
+      {/* Retrying an invalid request does not help. */}
       {onRetry !== undefined && error.code !== "invalid_input" && (
         <button type="button" class="button" onClick={onRetry}>
           Try again
@@ -59,7 +59,7 @@ function Elsewhere({ me, namespace }: ViewContext) {
   );
 }
 
-/** Lines where the content will be; told to a screen reader once. Shown late, so that a fast answer causes no flicker. */
+/** Placeholder lines; announced to screen readers once. Shown after a delay, so that a fast response causes no flicker. */
 export function Loading({ what, lines = 6 }: { readonly what: string; readonly lines?: number }) {
   return (
     <div class="loading" role="status" aria-label={`Loading ${what}`}>
@@ -70,7 +70,7 @@ export function Loading({ what, lines = 6 }: { readonly what: string; readonly l
   );
 }
 
-/** What was read before stays on the page; that it could not be read again is said above it. */
+/** Earlier data stays on the page; the banner above it says that it could not be refreshed. */
 export function Outdated({ error, onRetry }: { readonly error: ApiFailure; onRetry(): void }) {
   return (
     <div class="banner warn" role="status">
@@ -91,7 +91,7 @@ interface Shown<T> {
   reload(): void;
 }
 
-/** The three states of everything that is read. */
+/** The three states of any read. */
 export function AnswerPanel<T>({
   query,
   what,
@@ -119,7 +119,7 @@ interface ShownRows {
   reload(): void;
 }
 
-/** The states of a list: being read, not to be had, empty, outdated, there. */
+/** The states of a list: loading, failed, empty, outdated, loaded. */
 export function Listing({
   pages,
   what,

@@ -21,7 +21,7 @@ const meanings: Readonly<Record<string, string>> = {
   "\uFEFF": "byte order mark",
 };
 
-/** The text, with a small sign in the place of every character that cannot be seen. */
+/** The text, with a small mark in place of each invisible character. */
 export function visibleText(text: string, unseen: RegExp = unseenInProse): ComponentChildren {
   if (text.search(unseen) < 0) return text;
   const parts: ComponentChildren[] = [];
@@ -39,7 +39,7 @@ export function visibleText(text: string, unseen: RegExp = unseenInProse): Compo
   return parts;
 }
 
-/** A key, an id, a person's name: one line, set apart from the direction of its surroundings. */
+/** A key, an id or a person's name on one line, isolated from the surrounding text direction. */
 export function Name({ text, mono = true }: { readonly text: string; readonly mono?: boolean }) {
   const shown = text.length > nameCharactersMax ? `${text.slice(0, nameCharactersMax)}…` : text;
   return (
@@ -50,7 +50,7 @@ export function Name({ text, mono = true }: { readonly text: string; readonly mo
 }
 const nameCharactersMax = 400;
 
-/** Running text as it was written: its own lines, its own direction; long ones open on demand. */
+/** Running text as it was written, with its own line breaks and direction; long text expands on demand. */
 export function Prose({ text, charactersMax = 2_000 }: { readonly text: string; readonly charactersMax?: number }) {
   const [open, setOpen] = useState(false);
   const clipped = !open && text.length > charactersMax;

@@ -4,7 +4,7 @@ interface TextFiltersProps<FieldInput extends string> {
   onType(typed: Readonly<Record<FieldInput, string>>): void;
 }
 
-/** Fields for words that narrow a view, above it. */
+/** Text fields above a view that filter it. */
 export function TextFilters<FieldInput extends string>({ fields, typed, onType }: TextFiltersProps<FieldInput>) {
   return (
     <>

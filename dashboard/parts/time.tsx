@@ -2,7 +2,7 @@ import { useEffect, useState } from "preact/hooks";
 import { serverNowMs, tick } from "../data/server-clock.ts";
 import { durationText, formatAgo, formatExact } from "./format.ts";
 
-/** A text that changes with time, drawn again only when it reads differently. */
+/** A text that changes with time, re-rendered only when it differs. */
 export function useTicking(text: () => string): string {
   const [, setText] = useState("");
   const now = text();
@@ -12,7 +12,7 @@ export function useTicking(text: () => string): string {
 
 const iso = (atMs: number): string | undefined => (Math.abs(atMs) <= 8.64e15 ? new Date(atMs).toISOString() : undefined);
 
-/** "5 min ago", the exact time on hover. */
+/** "5 min ago", with the exact time on hover. */
 export function Ago({ at }: { readonly at: number }) {
   const text = useTicking(() => formatAgo(at, serverNowMs()));
   return (
@@ -22,7 +22,7 @@ export function Ago({ at }: { readonly at: number }) {
   );
 }
 
-/** "in 4 min 10 s", or that it is over. */
+/** "in 4 min 10 s", or that the time has passed. */
 export function Countdown({ until, over = "lapsed" }: { readonly until: number; readonly over?: string }) {
   const text = useTicking(() => {
     const leftMs = until - serverNowMs();
@@ -35,7 +35,7 @@ export function Countdown({ until, over = "lapsed" }: { readonly until: number; 
   );
 }
 
-/** How long it has been so. */
+/** The time elapsed since then. */
 export function Since({ at }: { readonly at: number }) {
   const text = useTicking(() => durationText(Math.max(1_000, Math.floor((serverNowMs() - at) / 1_000) * 1_000)));
   return (
@@ -45,7 +45,7 @@ export function Since({ at }: { readonly at: number }) {
   );
 }
 
-/** A given rendering of a time, the exact one on hover. */
+/** A given rendering of a time, with the exact time on hover. */
 export function At({ at, as }: { readonly at: number; as(atMs: number): string }) {
   return (
     <time class="time" dateTime={iso(at)} title={formatExact(at)}>

@@ -1,7 +1,7 @@
 import type { RefObject } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 
-/** How wide an element is: charts are drawn in real pixels, so that their text keeps its size. */
+/** An element's width. Charts are drawn in real pixels, so that their text keeps its size. */
 export function useWidth<E extends Element>(): readonly [RefObject<E | null>, number] {
   const element = useRef<E>(null);
   const [width, setWidth] = useState(0);

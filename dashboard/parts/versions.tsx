@@ -1,6 +1,8 @@
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import type { VersionView } from "../../src/surfaces/dashboard/api.ts";
+import { useCell } from "../cell.ts";
+import { route } from "../router.ts";
 import { Who } from "./activity-line.tsx";
 import { Choice } from "./choice.tsx";
 import { DiffView } from "./diff-view.tsx";
@@ -21,9 +23,10 @@ interface VersionsProps {
   fetchValue?(version: VersionView): void;
 }
 
-/** Step through what a thing was, each version beside the one before it. */
+/** Steps through an item's versions, each compared with the one before it. */
 export function Versions({ versions, more, onMore, textOf, whole, fetchValue }: VersionsProps) {
-  const [chosen, setChosen] = useState<number>();
+  const asked = Number.parseInt(useCell(route).query.get("revision") ?? "", 10);
+  const [chosen, setChosen] = useState(Number.isNaN(asked) ? undefined : asked);
   const [shows, setShows] = useState<"changes" | "whole">("changes");
   const found = versions.findIndex(({ revision }) => revision === chosen);
   const index = Math.max(0, found);
@@ -91,8 +94,9 @@ export function Versions({ versions, more, onMore, textOf, whole, fetchValue }: 
               <Icon name="back" /> Older
             </button>
             <span role="status">
-              Version {version.version}
-              {shows === "changes" && before !== undefined && <span class="muted"> compared with {before.version}</span>}
+              {version.operation === "set" ? `Version ${version.version}` : `It ${version.operation === "expired" ? "expired" : "was deleted"}`}
+              {version.operation !== "set" && before !== undefined && <span class="muted">; its last value was version {before.version}</span>}
+              {version.operation === "set" && shows === "changes" && before !== undefined && <span class="muted"> compared with {before.version}</span>}
             </span>
             <button type="button" class="button small" aria-disabled={index === 0} onClick={() => step(-1)}>
               Newer <Icon name="forward" />
@@ -106,7 +110,7 @@ export function Versions({ versions, more, onMore, textOf, whole, fetchValue }: 
             </Empty>
           ) : shows === "whole" || version.value === undefined ? (
             version.value === undefined ? (
-              <Empty title={`It was ${version.operation}`}>This version has no value, or it is no longer kept.</Empty>
+              <Empty title="There is no value">{version.operation === "set" ? "It is no longer kept." : "The versions before it have theirs."}</Empty>
             ) : (
               whole(version)
             )

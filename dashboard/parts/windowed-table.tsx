@@ -8,11 +8,11 @@ export interface Column<Row> {
   /** A grid track: "2fr", "6rem". */
   readonly track: string;
   readonly align?: "end";
-  /** Its position on a narrow screen: two lines, each with something at its end, and a button beside both. */
+  /** Its position on a narrow screen, where a row is two lines, each with something at its end, and a button beside both. */
   readonly narrow: "first" | "first-end" | "second" | "second-end" | "action" | "hidden";
-  /** Where there is no room for every column: the order in which columns are left out, lowest number first. Absent = never. */
+  /** The order in which columns are hidden if the table is too narrow, lowest number first. Absent = never. */
   readonly drop?: number;
-  /** Its values mean nothing without the heading, which a narrow screen has no line for: there the heading is shown before each of them. */
+  /** The values are unclear without the heading. A narrow screen has no heading line, so each value is preceded by its heading there. */
   readonly labelled?: boolean;
   cell(row: Row): ComponentChildren;
 }
@@ -22,9 +22,9 @@ interface TableProps<Row> {
   readonly rows: readonly Row[];
   readonly columns: readonly Column<Row>[];
   keyOf(row: Row): string;
-  /** The first column of a row leads here; the whole row can be clicked. */
+  /** The link of the row's first column; clicking anywhere in the row follows it. */
   hrefOf?(row: Row): string;
-  /** How many there are in all, where that is known. */
+  /** The total number of rows, if known. */
   readonly total?: number;
   readonly more?: boolean;
   readonly loadingMore?: boolean;
@@ -35,7 +35,7 @@ interface TableProps<Row> {
 const overscan = 8;
 const moreAhead = 40;
 const narrowScreen = matchMedia("(max-width: 44rem)");
-const rowHeight = (): number => (narrowScreen.matches ? 66 : 42);
+const rowHeight = (): number => (narrowScreen.matches ? 66 : 36);
 
 const rowPaddingRem = 2;
 const gapRem = 1;
@@ -43,7 +43,7 @@ const gapRem = 1;
 /** The smallest width of a track, in rem: "minmax(12rem, 2fr)" and "12rem" need 12. */
 const leastRem = (track: string): number => Number.parseFloat(track.replace("minmax(", ""));
 
-/** The columns that a table of this width has room for. On a narrow screen the style sheet arranges them all in two lines. */
+/** The columns that fit into a table of this width. On a narrow screen the style sheet arranges all of them in two lines. */
 function columnsThatFit<Row>(columns: readonly Column<Row>[], widthPx: number): readonly Column<Row>[] {
   if (narrowScreen.matches || widthPx === 0) return columns;
   const widthRem = widthPx / Number.parseFloat(getComputedStyle(document.documentElement).fontSize);
@@ -56,7 +56,7 @@ function columnsThatFit<Row>(columns: readonly Column<Row>[], widthPx: number): 
   return kept;
 }
 
-/** A table of any length: only the rows near the window are in the page. Arrow keys walk from row to row. */
+/** A table of any length: only rows near the window are in the document. Arrow keys move from row to row. */
 export function WindowedTable<Row>({ label, rows, columns: all, keyOf, hrefOf, total, more = false, loadingMore = false, onMore, toneOf }: TableProps<Row>) {
   const [table, width] = useWidth<HTMLDivElement>();
   const columns = columnsThatFit(all, width);
@@ -64,7 +64,7 @@ export function WindowedTable<Row>({ label, rows, columns: all, keyOf, hrefOf, t
   const [range, setRange] = useState({ first: 0, last: 40, height: rowHeight() });
   const [current, setCurrent] = useState(0);
   const wantsFocus = useRef(false);
-  // Keys come faster than pictures: where they have led is known before it is drawn.
+  // Key presses can outpace rendering, so the row they have reached is tracked separately.
   const walkedTo = useRef(0);
   const remeasure = useRef(() => {});
 
@@ -98,7 +98,7 @@ export function WindowedTable<Row>({ label, rows, columns: all, keyOf, hrefOf, t
   }, [rows, more, onMore]);
 
   const focusable = current >= range.first && current < range.last ? current : range.first;
-  // At once: a row that is left behind goes out of the page, and the focus with it.
+  // In a layout effect: the old row may leave the document, and the focus would be lost with it.
   useLayoutEffect(() => {
     if (!wantsFocus.current) return;
     const link = body.current?.querySelector<HTMLElement>(`[data-row="${current}"] a`);

@@ -16,7 +16,7 @@ import { refine, route } from "../router.ts";
 import { useTyped } from "../use-typed.ts";
 import { useView } from "../view-context.ts";
 
-const kinds: readonly Kind[] = ["state", "lease", "workflow", "session", "checkpoint", "knowledge"];
+const kinds: readonly Kind[] = ["state", "lease", "workflow", "effect", "session", "checkpoint", "knowledge"];
 
 export function ActivityView() {
   const { api, namespace } = useView();
@@ -38,7 +38,7 @@ export function ActivityView() {
       cell: (item) => (
         <>
           <Subject item={item} namespace={namespace} />
-          {/* The id is what "Begins with" looks for. */}
+          {/* "Begins with" searches the id. */}
           {item.title !== undefined && item.title !== item.subject && item.kind === "workflow" && (
             <span class="muted small-id">
               <Name text={item.subject} />

@@ -2,7 +2,7 @@ import { CopyButton } from "../parts/copy-button.tsx";
 import { Name } from "../parts/stored-text.tsx";
 import { useView } from "../view-context.ts";
 
-/** How an agent reaches this namespace, to be copied. */
+/** How an agent connects to this namespace, ready to copy. */
 export function ConnectAgent() {
   const { me, namespace } = useView();
   const endpoint = `${location.origin}/ns/${encodeURIComponent(namespace)}/mcp`;

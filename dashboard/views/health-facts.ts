@@ -1,15 +1,15 @@
 import { formatBytes, formatNumber } from "../parts/format.ts";
 
-/** One thing that the store says of itself, in words for people. */
+/** One fact that the store reports about itself, in words for people. */
 export interface StoreFact {
   readonly name: string;
   readonly label: string;
   readonly value: string;
-  /** What it means, where the label does not say it all. */
+  /** An explanation if the label is not enough. */
   readonly meaning?: string;
 }
 
-/** Label, and what it means. What is not here is shown by its own name: the engine's word for a setting of its own. */
+/** Label and explanation. Other facts are shown under their own name, which is the engine's word for its setting. */
 const known: Readonly<Record<string, readonly [label: string, meaning?: string]>> = {
   revision: ["Changes so far", "Every change of this namespace has a number, counted up from 1."],
   compacted_revision: ["History reaches back to", "Older changes are forgotten in time; what is stored stays."],
@@ -44,7 +44,7 @@ const known: Readonly<Record<string, readonly [label: string, meaning?: string]>
   clock_difference_ms: ["Clock is off by", "The store's clock against this server's."],
 };
 
-/** The facts for every reader; the rest is for the operator. */
+/** The facts shown to every reader; only the operator sees the rest. */
 const first = ["revision", "compacted_revision", "file_bytes", "used_memory_bytes", "file", "sqlite_version", "server_version", "seal"];
 
 export function storeFacts(facts: Readonly<Record<string, unknown>>): { readonly shown: readonly StoreFact[]; readonly details: readonly StoreFact[] } {
@@ -64,7 +64,7 @@ const ownName = (name: string): string => {
 function valueText(name: string, value: unknown): string {
   if (name === "compacted_revision") return value === 0 ? "the first change" : `change ${formatNumber(Number(value) + 1)}`;
   if (name === "base" && value === 0) return "never went back";
-  // Each gap has the last revision that was kept and the one after which numbering resumed.
+  // Each gap is a pair: the last revision kept, and the one after which numbering resumed.
   if (name === "gaps" && Array.isArray(value)) return value.map(([kept, base]) => `${formatNumber(kept + 1)} to ${formatNumber(base)}`).join(", ") || "none";
   if (typeof value === "number") return name.endsWith("_ms") ? `${formatNumber(value)} ms` : /bytes/i.test(name) ? formatBytes(value) : formatNumber(value);
   if (typeof value === "boolean") return value ? "yes" : "no";

@@ -16,7 +16,7 @@ export function HealthView() {
   const { state } = useCell(connection);
   return (
     <>
-      <PageHead title="Health" lead="The store behind this server, and how it keeps what it is given." />
+      <PageHead title="Health" lead="Storage, durability and connection details." />
       <AnswerPanel query={query} what="the health of the store">
         {(health) => <Store health={health} />}
       </AnswerPanel>

@@ -6,13 +6,14 @@ import { usePages } from "../data/use-pages.ts";
 import { useQuery } from "../data/use-query.ts";
 import { Who } from "../parts/activity-line.tsx";
 import { formatClock, formatDayHeading, plural } from "../parts/format.ts";
+import { Icon } from "../parts/icon.tsx";
 import { LoadMore } from "../parts/load-more.tsx";
-import { PageHead } from "../parts/panel.tsx";
+import { FactList, PageHead, Panel } from "../parts/panel.tsx";
 import { SelectFilter } from "../parts/select-filter.tsx";
 import { AnswerPanel, Empty, Listing } from "../parts/state-panels.tsx";
 import { Name, Prose } from "../parts/stored-text.tsx";
 import { TextFilters } from "../parts/text-filters.tsx";
-import { At } from "../parts/time.tsx";
+import { Ago, At } from "../parts/time.tsx";
 import { plain } from "../parts/unseen.ts";
 import { hrefOf, refine, route } from "../router.ts";
 import { useTyped } from "../use-typed.ts";
@@ -88,19 +89,91 @@ export function JournalView() {
   );
 }
 
-/** One entry, by its own address. */
+/** One entry at its own address, with everything that was saved with it and links to the entries around it. */
 export function JournalEntryView({ id }: { readonly id: string }) {
   const { api, namespace } = useView();
-  const query = useQuery<JournalPage>(`${api}/journal${queryText({ id })}`, ({ kind, subject }) => kind === "checkpoint" && subject === id);
+  // A later entry makes this one's way to it.
+  const query = useQuery<JournalPage>(`${api}/journal${queryText({ id })}`, ({ kind, written }) => kind === "checkpoint" && written !== "research");
+  const step = (to: string | undefined, text: string, icon: "back" | "forward") =>
+    to !== undefined && (
+      <a class="button" href={hrefOf(namespace, "journal", to)}>
+        <Icon name={icon} /> {text}
+      </a>
+    );
   return (
     <>
-      <PageHead back={{ href: hrefOf(namespace, "journal"), text: "Journal" }} title="Journal entry" />
+      <PageHead
+        back={{ href: hrefOf(namespace, "journal"), text: "Journal" }}
+        title="Journal entry"
+        actions={
+          <>
+            {step(query.data?.older, "Previous", "back")}
+            {step(query.data?.newer, "Next", "forward")}
+          </>
+        }
+      />
       <AnswerPanel query={query} what="the entry">
-        {({ entries, workspaces }) =>
-          entries.length === 0 ? <Empty title="There is no such entry">It may have been kept for a limited time only.</Empty> : <Days rows={entries} workspaces={workspaces} />
+        {({ entries: [entry] }) =>
+          entry === undefined ? <Empty title="There is no such entry">It may have been kept for a limited time only.</Empty> : <WholeEntry entry={entry} />
         }
       </AnswerPanel>
     </>
+  );
+}
+
+function WholeEntry({ entry }: { readonly entry: JournalRow }) {
+  return (
+    <>
+      <FactList
+        facts={[
+          ["Workspace", <Name key="workspace" text={entry.global === true ? `${entry.workspace} (for every workspace)` : entry.workspace} mono={false} />],
+          ["Saved", <Ago key="saved" at={entry.atMs} />],
+          ["By", <Who key="by" agent={entry.agent} writer={entry.writer} />],
+          ["Branch", entry.branch === undefined ? undefined : <Name key="branch" text={entry.branch} />],
+          ["Commit", entry.commit === undefined ? undefined : <Name key="commit" text={entry.commit} />],
+          ["Tags", entry.tags.length === 0 ? undefined : <Name key="tags" text={entry.tags.join(", ")} mono={false} />],
+          ["Session", <Name key="session" text={entry.session} />],
+          ["Id", <Name key="id" text={entry.id} />],
+        ]}
+      />
+      <Panel title="What was done">
+        <Prose text={entry.text} charactersMax={10_000} />
+        <Highlights entry={entry} />
+      </Panel>
+      {entry.context !== undefined && (
+        <Panel title="Context">
+          <Prose text={entry.context} charactersMax={20_000} />
+        </Panel>
+      )}
+      {entry.files.length > 0 && (
+        <Panel title="Files">
+          <FileNames files={entry.files} />
+        </Panel>
+      )}
+    </>
+  );
+}
+
+const FileNames = ({ files }: Pick<JournalRow, "files">) => (
+  <ul>
+    {files.map((file) => (
+      <li key={file}>
+        <Name text={file} />
+      </li>
+    ))}
+  </ul>
+);
+
+function Highlights({ entry: { highlights } }: { readonly entry: JournalRow }) {
+  if (highlights.length === 0) return null;
+  return (
+    <ul class="highlights">
+      {highlights.map((highlight) => (
+        <li key={highlight}>
+          <Prose text={highlight} charactersMax={300} />
+        </li>
+      ))}
+    </ul>
   );
 }
 
@@ -139,15 +212,7 @@ function Entry({ entry, workspace }: { readonly entry: JournalRow; readonly work
       </a>
       <div class="entry-body">
         <Prose text={entry.text} charactersMax={600} />
-        {entry.highlights.length > 0 && (
-          <ul class="highlights">
-            {entry.highlights.map((highlight) => (
-              <li key={highlight}>
-                <Prose text={highlight} charactersMax={300} />
-              </li>
-            ))}
-          </ul>
-        )}
+        <Highlights entry={entry} />
         <ul class="meta">
           <Meta name="Workspace">
             <Name text={workspace} mono={false} />
@@ -171,13 +236,7 @@ function Entry({ entry, workspace }: { readonly entry: JournalRow; readonly work
         {entry.files.length > 0 && (
           <details class="files">
             <summary>{plural(entry.files.length, "file")}</summary>
-            <ul>
-              {entry.files.map((file) => (
-                <li key={file}>
-                  <Name text={file} />
-                </li>
-              ))}
-            </ul>
+            <FileNames files={entry.files} />
           </details>
         )}
       </div>
@@ -188,8 +247,7 @@ function Entry({ entry, workspace }: { readonly entry: JournalRow; readonly work
 function Meta({ name, children }: { readonly name: string; readonly children: ComponentChildren }) {
   return (
     <li>
-      <span class="unsighted">{name}: </span>
-      {children}
+      <span class="meta-name">{name}</span> {children}
     </li>
   );
 }

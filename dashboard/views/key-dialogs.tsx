@@ -23,14 +23,14 @@ function parseJson(text: string): { readonly value: unknown } | { readonly probl
   }
 }
 
-/** Writes a key only if it is still at the version that was shown; `entry` left out: a new key. */
+/** Writes a key only if it is still at the version shown; without `entry`, creates a key. */
 export function EditKeyDialog({ entry, prefix = "", onClose }: { readonly entry?: KeyView; readonly prefix?: string; onClose(): void }) {
   const { namespace } = useView();
   const [key, setKey] = useState(entry?.key ?? prefix);
   const [text, setText] = useState(entry === undefined ? "" : prettyJson(entry.value));
   const [lifetime, setLifetime] = useState<Lifetime>(entry?.expiresAtMs === undefined ? "never" : "keep");
   const [seconds, setSeconds] = useState("3600");
-  // What the change is made to; after a conflict, the version that got in between.
+  // The version the edit is based on; after a conflict, the version that won.
   const [based, setBased] = useState({ version: entry?.version ?? 0, value: entry?.value });
   const parsed = parseJson(text);
   const problem = text !== "" && "problem" in parsed ? parsed.problem : undefined;

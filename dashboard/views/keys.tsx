@@ -47,7 +47,7 @@ export function KeysView() {
   const [typed, setTyped] = useState(prefix);
   const [creating, setCreating] = useState(false);
   useEffect(() => setTyped(prefix), [prefix]);
-  // Every letter would be a question: a moment without one is waited for.
+  // Waits for a pause in typing: otherwise every letter would be a request.
   useEffect(() => {
     if (typed === prefix) return;
     const timer = setTimeout(() => refine({ prefix: typed }), 200);
@@ -129,7 +129,7 @@ export function KeysView() {
 function pageIndexOf(key: string, pages: readonly (readonly KeyRow[])[]): number | undefined {
   const index = pages.findLastIndex(([first]) => first !== undefined && compareCharacters(first.key, key) <= 0);
   const last = pages.at(-1)?.at(-1);
-  // Behind the last page that was read it will be met when it is scrolled to.
+  // A key after the last loaded page appears when the user scrolls there.
   if (index === pages.length - 1 && index > 0 && last !== undefined && compareCharacters(last.key, key) < 0) return undefined;
   return Math.max(0, index);
 }
@@ -143,7 +143,7 @@ function compareCharacters(a: string, b: string): number {
   return left.length - right.length;
 }
 
-/** The way here, and the next parts of the keys below. */
+/** The path to this prefix, and the next parts of the keys below it. */
 function Folders({ prefix }: { readonly prefix: string }) {
   const { api, namespace } = useView();
   const at = prefix.slice(0, prefix.lastIndexOf("/") + 1);

@@ -22,7 +22,7 @@ const statuses = [
   ["archived", "Archived"],
 ] as const;
 
-/** Notes and research are two halves of what agents know. */
+/** Notes and research together are what agents know. */
 export function KnowledgeTabs({ chosen }: { readonly chosen: "knowledge" | "research" }) {
   const { namespace } = useView();
   return (
@@ -95,7 +95,7 @@ const previewCharacters = 220;
 
 function NoteCard({ note }: { readonly note: NoteRow }) {
   const { namespace } = useView();
-  // The heading of a note is often its first line as well.
+  // The note's heading is often also its first line.
   const body = note.content.replace(/^#+\s*/, "");
   const rest = body.startsWith(note.title) ? body.slice(note.title.length).trim() : body;
   return (

@@ -35,7 +35,7 @@ export function LeasesView() {
     keyOf: ({ resource }) => resource,
     subjectOf: ({ kind, subject }) => (kind === "lease" ? subject : kind === "workflow" ? `workflow/${subject}` : undefined),
     newcomers: "anywhere",
-    // Joining the queue leaves no trace in history.
+    // History does not record that an agent joined the queue.
     everyMs: 2_000,
   });
   if (pages.first !== undefined) noteServerTime(pages.first.nowMs);

@@ -5,6 +5,7 @@ import { useQuery } from "../data/use-query.ts";
 import { Who } from "../parts/activity-line.tsx";
 import { NoteStatusBadge } from "../parts/badge.tsx";
 import { Icon } from "../parts/icon.tsx";
+import { NoteText } from "../parts/note-text.tsx";
 import { FactList, PageHead, Panel } from "../parts/panel.tsx";
 import { AnswerPanel } from "../parts/state-panels.tsx";
 import { Name, Prose, visibleText } from "../parts/stored-text.tsx";
@@ -80,14 +81,14 @@ function Detail({ view: { note, versions, more } }: { readonly view: NoteView })
         ]}
       />
       <Panel title="Note">
-        <Prose text={note.content} charactersMax={8_000} />
+        <NoteText text={note.content} title={note.title} charactersMax={8_000} />
       </Panel>
       <Versions versions={versions} more={more} textOf={noteText} whole={({ value }) => <Prose text={noteText(value)} charactersMax={8_000} />} />
     </>
   );
 }
 
-/** A stored note as lines: its text, then what is kept beside it. */
+/** A stored note as lines: its text, then its other fields. */
 function noteText(value: unknown): string {
   if (typeof value !== "object" || value === null) return String(value);
   const { content, ...rest } = value as Readonly<Record<string, unknown>>;

@@ -19,7 +19,7 @@ const keywordList = (text: string): readonly string[] =>
     .map((word) => word.trim())
     .filter((word) => word !== "");
 
-/** Changes a note that is still at the version that was shown; otherwise shows what it has become and takes that as the new ground. */
+/** Changes a note if it is still at the version shown. Otherwise shows its current state and bases the next attempt on that. */
 function useNoteChange(opened: NoteRow) {
   const { api } = useView();
   const [base, setBase] = useState(opened);
@@ -110,7 +110,7 @@ export function ChangeStatusDialog({ note, status, onClose }: { readonly note: N
   );
 }
 
-/** A new note, alone or in the place of another. */
+/** A new note, on its own or as the replacement of another. */
 export function NewNoteDialog({ supersedes, onClose }: { readonly supersedes?: NoteRow; onClose(): void }) {
   const { namespace } = useView();
   const [id, setId] = useState("");

@@ -3,14 +3,14 @@ import type { Overview } from "../../src/surfaces/dashboard/api.ts";
 import { useCell } from "../cell.ts";
 import { CommitsChart } from "../charts/commits-chart.tsx";
 import { DurationsChart, DurationsLegend } from "../charts/durations-chart.tsx";
-import { OccupancyChart } from "../charts/occupancy-chart.tsx";
+import { OccupancyChart, OccupancyLegend } from "../charts/occupancy-chart.tsx";
 import { rangeWords, stepWords } from "../charts/range-words.ts";
 import { queryText } from "../data/api-client.ts";
 import { activityKey } from "../data/live.ts";
 import { noteServerTime } from "../data/server-clock.ts";
 import { useFeed } from "../data/use-feed.ts";
 import { useQuery } from "../data/use-query.ts";
-import { ActivityLine } from "../parts/activity-line.tsx";
+import { ActivityLine, Via } from "../parts/activity-line.tsx";
 import { formatNumber, formatShort, plural } from "../parts/format.ts";
 import { Icon } from "../parts/icon.tsx";
 import { PageHead, Panel } from "../parts/panel.tsx";
@@ -23,6 +23,7 @@ import type { NamespaceView } from "../router.ts";
 import { hrefOf, refine, route } from "../router.ts";
 import { useView } from "../view-context.ts";
 import { ConnectAgent, NotThereYet } from "./connect-agent.tsx";
+import { ResolveDialog } from "./effect-detail.tsx";
 import { ReleaseDialog } from "./leases.tsx";
 import { CancelDialog } from "./run-detail.tsx";
 
@@ -48,13 +49,13 @@ export function OverviewView() {
         {(overview) => (
           <>
             {overview.revision === 0 && <FirstRun />}
-            <Counts overview={overview} namespace={namespace} />
             <Attention overview={overview} namespace={namespace} />
+            <Counts overview={overview} namespace={namespace} />
             <form class="filters" onSubmit={(event) => event.preventDefault()}>
               <SelectFilter label="Time range of the charts" options={ranges} value={range} onChange={(value) => refine({ range: value })} />
             </form>
             <div class="grid">
-              <Panel title={`Commits per ${stepWords(overview.rangeMs)}`} class="half">
+              <Panel title={`Commits per ${stepWords(overview.rangeMs)}`} class="half" aside="atomic changes">
                 <CommitsChart {...overview.commitsPerMinute} rangeMs={overview.rangeMs} namespace={namespace} />
               </Panel>
               <Panel title="Run durations" class="half" aside={overview.runDurations.length > 0 && <DurationsLegend />}>
@@ -64,7 +65,7 @@ export function OverviewView() {
                   <DurationsChart overview={overview} namespace={namespace} />
                 )}
               </Panel>
-              <Panel title="Lease occupancy" class="whole" aside={<a href={hrefOf(namespace, "leases")}>All leases</a>}>
+              <Panel title="Lease occupancy" class="whole" aside={<OccupancyLegend namespace={namespace} />}>
                 {overview.leaseOccupancy.length === 0 ? (
                   <Empty title={`Nothing was held in the last ${rangeWords(overview.rangeMs)}`}>
                     When agents hold leases or claim runs, this shows who had what and for how long.
@@ -116,7 +117,7 @@ function Counts({ overview: { counts, failedRuns }, namespace }: { readonly over
   );
 }
 
-/** Nothing was ever written: the one thing to do is to connect an agent. */
+/** Nothing was ever written: the only thing to do is to connect an agent. */
 function FirstRun() {
   return (
     <Panel title="Connect your first agent" class="attention">
@@ -131,9 +132,14 @@ function FirstRun() {
 
 type StuckItem = Overview["stuck"][number];
 
+/** What a person does about each, and the view that shows it. */
+const stuckVerbs: Record<StuckItem["kind"], string> = { run: "Cancel", lease: "Release", effect: "Resolve" };
+const stuckIcons = { run: "runs", lease: "leases", effect: "effects" } as const satisfies Record<StuckItem["kind"], NamespaceView>;
+
 function Attention({ overview: { stuck, health }, namespace }: { readonly overview: Overview; readonly namespace: string }) {
   const { canWrite } = useView();
   const [acting, setActing] = useState<StuckItem>();
+  const unknown = stuck.filter(({ kind }) => kind === "effect").length;
   if (stuck.length === 0 && health.warnings.length === 0 && health.status === "ok")
     return (
       <p class="calm">
@@ -141,7 +147,11 @@ function Attention({ overview: { stuck, health }, namespace }: { readonly overvi
       </p>
     );
   return (
-    <Panel title="Needs a look" class="attention">
+    <Panel
+      title="Needs a look"
+      class="attention"
+      aside={unknown > 0 && <a href={hrefOf(namespace, "effects", undefined, { state: "unknown" })}>{plural(unknown, "unknown effect")}</a>}
+    >
       <ul class="list">
         {health.status !== "ok" && (
           <li>
@@ -161,19 +171,20 @@ function Attention({ overview: { stuck, health }, namespace }: { readonly overvi
         ))}
         {stuck.map((item) => {
           const { kind, id, title, why, sinceMs } = item;
+          const verb = stuckVerbs[kind];
           return (
             <li key={`${kind} ${id}`}>
-              <Icon name={kind === "run" ? "runs" : "leases"} />
+              <Icon name={stuckIcons[kind]} />
               <span class="grow">
-                <a href={kind === "run" ? hrefOf(namespace, "runs", id) : hrefOf(namespace, "leases", undefined, { resource: id })}>
+                <a href={kind === "lease" ? hrefOf(namespace, "leases", undefined, { resource: id }) : hrefOf(namespace, stuckIcons[kind], id)}>
                   <Name text={title ?? id} mono={title === undefined} />
                 </a>{" "}
                 <bdi class="muted">{visibleText(why)}</bdi>
               </span>
               <Ago at={sinceMs} />
               {canWrite && (
-                <button type="button" class="button small" aria-label={`${kind === "run" ? "Cancel" : "Release"} ${plain(title ?? id)}`} onClick={() => setActing(item)}>
-                  {kind === "run" ? "Cancel" : "Release"}
+                <button type="button" class="button small" aria-label={`${verb} ${plain(title ?? id)}`} onClick={() => setActing(item)}>
+                  {verb}
                 </button>
               )}
             </li>
@@ -183,6 +194,7 @@ function Attention({ overview: { stuck, health }, namespace }: { readonly overvi
       {acting?.kind === "run" && (
         <CancelDialog run={{ runId: acting.id, name: acting.title ?? acting.id, status: "created", token: acting.token }} onClose={() => setActing(undefined)} />
       )}
+      {acting?.kind === "effect" && <ResolveDialog effect={{ id: acting.id, name: acting.title, tool: acting.id }} onClose={() => setActing(undefined)} />}
       {acting?.lease !== undefined && <ReleaseDialog lease={acting.lease} onClose={() => setActing(undefined)} />}
     </Panel>
   );
@@ -204,10 +216,10 @@ function Fleet({ agents, namespace }: { readonly agents: Overview["agents"]; rea
               <Name text={agent} mono={false} />
             </a>
             {writer !== agent && (
-              <span class="muted">
+              <>
                 {" "}
-                as <Name text={writer} mono={false} />
-              </span>
+                <Via writer={writer} />
+              </>
             )}
             <span class="did muted">
               <bdi>{visibleText(lastDid)}</bdi>

@@ -65,6 +65,7 @@ export function RunDetailView({ runId }: { readonly runId: string }) {
 }
 
 function Detail({ detail }: { readonly detail: RunDetail }) {
+  const { namespace } = useView();
   const { run, timeline } = detail;
   const finished = ["done", "failed", "cancelled"].includes(run.status);
   const claimed = run.status === "claimed" || run.status === "running";
@@ -80,6 +81,12 @@ function Detail({ detail }: { readonly detail: RunDetail }) {
           ["Last step", names.length > 0 ? `${run.lastStep} of ${names.length}` : run.lastStep],
           ["Tries", run.attempts],
           ["Priority", run.priority === undefined || run.priority === 0 ? undefined : run.priority],
+          [
+            "Effects",
+            <a key="effects" href={hrefOf(namespace, "effects", undefined, { run: run.runId })}>
+              what it did outside
+            </a>,
+          ],
           ["Created", <Ago key="created" at={run.createdAtMs} />],
           ["Changed", <Ago key="changed" at={run.updatedAtMs} />],
           ["Took", finished ? durationText(run.updatedAtMs - (run.startedAtMs ?? run.createdAtMs)) : undefined],
@@ -119,7 +126,7 @@ function Detail({ detail }: { readonly detail: RunDetail }) {
 /** After these events an unfinished run has no known worker. */
 const handing: readonly string[] = ["claimed", "taken over", "lapsed", "returned", "done", "failed", "cancelled"];
 
-/** Says that an agent stopped and none has taken over, which the status "waiting" alone does not. */
+/** Says that an agent stopped and none has taken over; the status "waiting" does not say that. */
 function Stuck({ detail: { run, timeline } }: { readonly detail: RunDetail }) {
   const last = timeline.findLast(({ what }) => handing.includes(what));
   if (last?.what !== "lapsed") return null;
@@ -199,7 +206,7 @@ function Timeline({ timeline, complete }: { readonly timeline: RunDetail["timeli
   );
 }
 
-/** Another agent has the run by now, or none: say so instead of acting on the wrong one. */
+/** The run is now held by another agent or by none: say so instead of acting on the wrong hold. */
 function explainLost(error: unknown, run: Pick<Run, "agent">): string | undefined {
   if (!(error instanceof ApiFailure) || error.status !== 409) return undefined;
   if (error.code === "workflow_finished") return "The run has ended meanwhile; there is nothing left to do.";

@@ -14,7 +14,7 @@ import { useView } from "../view-context.ts";
 
 type Step = RunDetail["steps"][number];
 
-/** What the creator called the steps, where the input lists them: `steps: ["build", …]` or `steps: [{name: "build"}, …]`. */
+/** The creator's names for the steps, if the input lists them: `steps: ["build", …]` or `steps: [{name: "build"}, …]`. */
 export function stepNames(input: unknown): readonly string[] {
   const { steps } = (typeof input === "object" && input !== null ? input : {}) as { readonly steps?: unknown };
   if (!Array.isArray(steps)) return [];
@@ -26,7 +26,7 @@ export function stepNames(input: unknown): readonly string[] {
 
 const previewCharacters = 200;
 
-/** Newest first, as the timeline beside it. An output is shown in one line, and whole when asked for. */
+/** Newest first, like the timeline beside it. An output is shown on one line and expands on demand. */
 export function RunSteps({ detail: { run, input, steps, moreSteps, timeline } }: { readonly detail: RunDetail }) {
   const { api } = useView();
   const [older, setOlder] = useState<{ readonly steps: readonly Step[]; readonly more: boolean }>();
@@ -44,7 +44,7 @@ export function RunSteps({ detail: { run, input, steps, moreSteps, timeline } }:
       setError(asFailure(failure));
     }
   };
-  /** From the step before, or from a claim in between: idle time does not count as the step's. */
+  /** Measured from the previous step or from a claim in between, so that idle time does not count. */
   const tookMs = (index: number): number | undefined => {
     const { atMs } = all[index] as Step;
     const before = all[index + 1]?.atMs;

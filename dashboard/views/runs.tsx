@@ -104,7 +104,7 @@ export function RunsView() {
   const badTag = tag !== "" && !tag.includes("=");
   const pages = usePages<RunsPage, RunRow>({
     path: `${api}/runs`,
-    // A tag that is still being typed is none yet.
+    // A tag that is still being typed does not count yet.
     fields: { status, q, agent, tag: badTag ? "" : tag },
     cursorField: "cursor",
     pageSize: 100,

@@ -6,11 +6,12 @@ import { useQuery } from "../data/use-query.ts";
 import { plural } from "../parts/format.ts";
 import type { IconName } from "../parts/icon.tsx";
 import { Icon } from "../parts/icon.tsx";
+import { markedText } from "../parts/marked-text.tsx";
 import { PageHead } from "../parts/panel.tsx";
 import { AnswerPanel, Empty } from "../parts/state-panels.tsx";
-import { visibleText } from "../parts/stored-text.tsx";
 import { Ago } from "../parts/time.tsx";
 import { hrefOf, refine, route } from "../router.ts";
+import { searchBoxMark } from "../shortcuts.tsx";
 import { runOfLease } from "../subject-href.ts";
 import { useView } from "../view-context.ts";
 
@@ -40,7 +41,7 @@ export function SearchView() {
     return () => clearTimeout(timer);
   }, [typed]);
   useEffect(() => box.current?.focus(), []);
-  // An answer to a question is not kept up to date while it is read: lines that move while being read are no help.
+  // Results are not updated while they are read: moving lines would be hard to read.
   const answer = useQuery<SearchAnswer>(asked.trim() === "" ? undefined : `${api}/search${queryText({ q: asked })}`, () => false);
   return (
     <>
@@ -55,7 +56,7 @@ export function SearchView() {
         >
           <label class="wide">
             Search for
-            <input ref={box} type="search" value={typed} onInput={(event) => setTyped(event.currentTarget.value)} />
+            <input ref={box} {...searchBoxMark} type="search" value={typed} onInput={(event) => setTyped(event.currentTarget.value)} />
           </label>
         </form>
       </search>
@@ -70,7 +71,7 @@ export function SearchView() {
                 {Object.keys(found.looked).length > 0 && `Only ${kinds.flatMap(([kind]) => lookedAt(kind, found) ?? []).join(", ")} were looked through for a name.`}
               </Empty>
             ) : (
-              <Hits found={found} />
+              <Hits found={found} question={asked} />
             )
           }
         </AnswerPanel>
@@ -85,7 +86,7 @@ const lookedAt = (kind: Hit["kind"], { looked: numbers }: SearchAnswer): string 
   return count === undefined ? undefined : `${looked[kind] ?? "the first"} ${plural(count, kind)}`;
 };
 
-function Hits({ found: answer }: { readonly found: SearchAnswer }) {
+function Hits({ found: answer, question }: { readonly found: SearchAnswer; readonly question: string }) {
   const { namespace } = useView();
   const { hits, more } = answer;
   return (
@@ -106,7 +107,7 @@ function Hits({ found: answer }: { readonly found: SearchAnswer }) {
             </h2>
             <ul class="list">
               {found.map((hit) => (
-                <HitRow key={hit.id} hit={hit} href={hitHref(namespace, hit)} />
+                <HitRow key={hit.id} hit={hit} href={hitHref(namespace, hit)} question={question} />
               ))}
             </ul>
           </section>
@@ -116,18 +117,18 @@ function Hits({ found: answer }: { readonly found: SearchAnswer }) {
   );
 }
 
-function HitRow({ hit: { kind, id, title, excerpt, atMs }, href }: { readonly hit: Hit; readonly href: string }) {
-  // A title is often the beginning of the text: it need not be read twice.
+function HitRow({ hit: { kind, id, title, excerpt, atMs }, href, question }: { readonly hit: Hit; readonly href: string; readonly question: string }) {
+  // A title is often the beginning of the text, which need not be shown twice.
   const repeats = excerpt.startsWith(title.replace(/…$/, ""));
   return (
     <li>
       <div class="grow">
         <a class={kind === "key" || (kind === "lease" && title === id) ? "mono" : undefined} href={href}>
-          <bdi>{visibleText((repeats ? excerpt : title).slice(0, 300))}</bdi>
+          <bdi>{markedText((repeats ? excerpt : title).slice(0, 300), question)}</bdi>
         </a>
         {excerpt !== "" && !repeats && (
           <p class="excerpt">
-            <bdi>{visibleText(excerpt.slice(0, 400))}</bdi>
+            <bdi>{markedText(excerpt.slice(0, 400), question)}</bdi>
           </p>
         )}
       </div>

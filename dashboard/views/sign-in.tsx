@@ -11,7 +11,7 @@ export function SignInView() {
   const [problem, setProblem] = useState<string>();
   const [busy, setBusy] = useState(false);
   const box = useRef<HTMLInputElement>(null);
-  // There is nothing else to do here; a token that was refused is replaced by the next one pasted.
+  // The page has no other purpose; pasting replaces a rejected token.
   useEffect(() => {
     box.current?.focus();
     box.current?.select();

@@ -22,7 +22,7 @@ export function TokensView({ me }: { readonly me: Me }) {
   const [created, setCreated] = useState<CreatedToken>();
   const [revoking, setRevoking] = useState<TokenRow>();
   const allowed = me.role === "admin";
-  // Tokens are no part of a namespace's history: they are read when the page is opened and after each change.
+  // Tokens are not part of a namespace's history, so they are read when the page opens and after each change.
   const query = useQuery<TokensAnswer>(allowed ? "/api/tokens" : undefined, () => false);
   const columns: readonly Column<TokenRow>[] = [
     { heading: "Name", track: "minmax(8rem, 1.2fr)", narrow: "first", cell: ({ name }) => <Name text={name} mono={false} /> },
@@ -65,7 +65,7 @@ export function TokensView({ me }: { readonly me: Me }) {
     <>
       <PageHead
         title="Tokens"
-        lead="Who may reach this server, with which role, in which namespaces. History names the token that did a thing."
+        lead="Who may reach this server, with which role, in which namespaces. History records which token made each change."
         actions={
           allowed &&
           !me.readOnly && (

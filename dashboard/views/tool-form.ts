@@ -1,19 +1,47 @@
-/** What a tool takes, as a form can show it. */
+/** A tool's arguments, as a form can show them. */
 export interface FormField {
   readonly name: string;
   readonly required: boolean;
   readonly kind: "text" | "number" | "boolean" | "choice" | "texts" | "json";
   readonly choices?: readonly string[];
   readonly hint: string;
+  /** What a person could write there, where the name alone does not tell. */
+  readonly example?: string;
 }
 
 type Schema = Readonly<Record<string, unknown>>;
+
+/** By the name of the argument, which means the same in every tool. */
+const examples: Readonly<Record<string, string>> = {
+  key: "build/status",
+  prefix: "build/",
+  pattern: "build/%",
+  value: '{"green": true}',
+  resource_id: "deploy/production",
+  holder_id: "agent-1",
+  agent_id: "agent-1",
+  run_id: "wf-0123456789ab",
+  session_id: "refactoring",
+  ttl_seconds: "600",
+  wait_seconds: "10",
+  step: "1",
+  tags: '{"team": "search"}',
+  input: '{"goal": "ship 1.4", "steps": ["build", "test", "publish"]}',
+  output: '{"files": 3}',
+  query: "how do we deploy",
+  id: "deploy-needs-vpn",
+  content: "Deploys need the VPN: the registry is only reachable from inside.",
+  source: "docs/deploy.md",
+  since: "24h",
+  range: "3d",
+  request_key: "any text that is used for this call alone",
+};
 
 export function formFieldsOf(input: Schema): readonly FormField[] {
   const properties = (input.properties ?? {}) as Readonly<Record<string, Schema>>;
   const required = Array.isArray(input.required) ? input.required : [];
   return Object.entries(properties)
-    .map(([name, schema]) => ({ name, required: required.includes(name), ...kindOf(schema), hint: hintOf(schema) }))
+    .map(([name, schema]) => ({ name, required: required.includes(name), ...kindOf(schema), hint: hintOf(schema), example: examples[name] }))
     .sort((a, b) => Number(b.required) - Number(a.required));
 }
 
@@ -27,7 +55,7 @@ function kindOf({ type, enum: choices, items }: Schema): Pick<FormField, "kind" 
 
 const typeWords: Readonly<Record<string, string>> = { string: "text", integer: "whole number", number: "number", boolean: "true or false", array: "list", object: "object" };
 
-/** What a tool says of an argument, and what is to be written into its field. */
+/** An argument's description, and what to enter in its field. */
 function hintOf(schema: Schema): string {
   const { description } = schema;
   const shape = shapeOf(schema);
@@ -48,7 +76,7 @@ function shapeOf({ type, items, properties, required, additionalProperties, maxi
 
 const isNested = ({ properties, items }: Schema): boolean => properties !== undefined || (items as Schema | undefined)?.properties !== undefined;
 
-/** " resource_id (text) and token (whole number)", ready to be put after a word; those that may be left out stand last. */
+/** " resource_id (text) and token (whole number)", to be appended to a word; optional ones come last. */
 function fieldsOf({ properties, required }: Schema): string {
   const needed = Array.isArray(required) ? required : [];
   const fields = Object.entries(properties as Readonly<Record<string, Schema>>).map(([name, { type, enum: choices, items }]) => {
@@ -64,7 +92,7 @@ const listed = (texts: readonly string[]): string => (texts.length < 2 ? texts.j
 
 export type Entered = Readonly<Record<string, string>>;
 
-/** The arguments that a filled form represents, or what is wrong in which field. An empty field is left out. */
+/** The arguments in a filled form, or the problem in each field. Empty fields are omitted. */
 export function argumentsOf(parameters: readonly FormField[], entered: Entered): { readonly args: Record<string, unknown>; readonly problems: Readonly<Record<string, string>> } {
   const args: Record<string, unknown> = {};
   const problems: Record<string, string> = {};
@@ -91,7 +119,7 @@ export function argumentsOf(parameters: readonly FormField[], entered: Entered):
   return { args, problems };
 }
 
-/** The form that represents these arguments. */
+/** The form filled with these arguments. */
 export function enteredOf(parameters: readonly FormField[], args: Readonly<Record<string, unknown>>): Entered {
   const entered: Record<string, string> = {};
   for (const { name, kind } of parameters) {

@@ -193,7 +193,8 @@ interface ParameterFieldProps {
   onChange(value: string): void;
 }
 
-function ParameterField({ parameter: { name, required, kind, choices, hint }, value, error, onChange }: ParameterFieldProps) {
+function ParameterField({ parameter: { name, required, kind, choices, hint, example }, value, error, onChange }: ParameterFieldProps) {
+  const placeholder = example === undefined ? undefined : `for example ${example}`;
   return (
     <FieldInput label={required ? `${name} (required)` : name} hint={hint === "" ? undefined : hint} error={error}>
       {(ids) => {
@@ -214,6 +215,7 @@ function ParameterField({ parameter: { name, required, kind, choices, hint }, va
               {...ids}
               class={kind === "json" ? "mono" : undefined}
               rows={kind === "json" ? 4 : 3}
+              placeholder={kind === "texts" ? undefined : placeholder}
               spellcheck={kind !== "json"}
               value={value}
               onInput={(event) => onChange(event.currentTarget.value)}
@@ -223,6 +225,7 @@ function ParameterField({ parameter: { name, required, kind, choices, hint }, va
           <input
             {...ids}
             type="text"
+            placeholder={placeholder}
             inputMode={kind === "number" ? "decimal" : undefined}
             spellcheck={false}
             autocapitalize="off"

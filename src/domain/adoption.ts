@@ -4,19 +4,19 @@ import type { Scope } from "../store/transact.ts";
 import { transact } from "../store/transact.ts";
 
 /**
- * What becomes of a record that was made elsewhere. What is already here is never replaced:
- * `same` = it is here as it is there; `different` = something else has its name and stays; `lapsed` = its time was over.
+ * The outcome of importing a record. An import never replaces an existing record:
+ * `same` = an equal record is already here; `different` = another record already has this name and stays; `lapsed` = the record has expired.
  */
 export type Landing = "new" | "same" | "different" | "lapsed";
 
 export interface AdoptOptions {
-  /** Says what would happen, and writes nothing. */
+  /** Reports what would happen and writes nothing. */
   readonly dryRun: boolean;
 }
 
 export type Adoption = { readonly landing: Exclude<Landing, "new"> } | { readonly checks: readonly Check[]; readonly writes: readonly Write[] };
 
-/** The plan and the import share one function, so that they cannot disagree: a dry run stops only before the commit, which it checks like any other. */
+/** Dry runs and imports share this function so that they cannot disagree. A dry run checks the commit like any other and stops just before it. */
 export function adopt(scope: Scope, { dryRun }: AdoptOptions, decide: () => Promise<Adoption>): Promise<Landing> {
   return transact<null, Landing>(scope, {
     async decide() {

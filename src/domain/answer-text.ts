@@ -1,2 +1,2 @@
-/** One answer carries about this much text of values at most; what does not fit waits for the next page. As much as one value may have. */
+/** Values in one response add up to at most about this many characters: the maximum size of a single value. The rest goes to the next page. */
 export const answerTextMax = 1_048_576;

@@ -1,6 +1,6 @@
 import { HoldfastError, invalidInput } from "../kernel/errors.ts";
 
-/** Reads the fields of a record that came from outside (a caller, a mirror file): each refusal names the field and what is allowed. */
+/** Reads the fields of a record from outside (a caller, a mirror file). Each error names the field and what is allowed. */
 export type Fields = Readonly<Record<string, unknown>>;
 
 export function requireFields(value: unknown, field: string, allowed: readonly string[]): Fields {
@@ -10,13 +10,13 @@ export function requireFields(value: unknown, field: string, allowed: readonly s
   return value as Fields;
 }
 
-/** Well-formed text: a lone surrogate could not be written to a file and read back. */
+/** Requires well-formed text, because a lone surrogate would not survive being written to a file and read back. */
 export function requireText(value: unknown, field: string, bytesMax: number): string {
   if (typeof value !== "string" || value.trim() === "") throw invalidInput(field, "must be a non-empty string");
   if (!value.isWellFormed()) throw invalidInput(field, "must be well-formed Unicode (it contains a lone surrogate)");
-  // Three bytes per UTF-16 unit at most: short texts need no counting.
+  // A UTF-16 unit takes at most three bytes, so short texts need no counting.
   if (value.length * 3 > bytesMax && Buffer.byteLength(value) > bytesMax)
-    throw new HoldfastError("limit_exceeded", `${field}: may have ${bytesMax} bytes in UTF-8; this one has ${Buffer.byteLength(value)}`, { details: { field } });
+    throw new HoldfastError("limit_exceeded", `${field}: must be at most ${bytesMax} bytes (got ${Buffer.byteLength(value)})`, { details: { field } });
   return value;
 }
 
@@ -28,23 +28,23 @@ export function requireOneOf<Word extends string>(value: unknown, field: string,
   return found;
 }
 
-/** Absent is an empty list. */
+/** An absent list is empty. */
 export function requireList<Item>(value: unknown, field: string, countMax: number, item: (value: unknown, field: string) => Item): readonly Item[] {
   if (value === undefined) return [];
   if (!Array.isArray(value)) throw invalidInput(field, "must be a list");
-  if (value.length > countMax) throw new HoldfastError("limit_exceeded", `${field}: may have ${countMax} items; this one has ${value.length}`, { details: { field } });
+  if (value.length > countMax) throw new HoldfastError("limit_exceeded", `${field}: must have at most ${countMax} items (got ${value.length})`, { details: { field } });
   return value.map((each, i) => item(each, `${field}[${i}]`));
 }
 
 const wordings = { countMax: 3, bytesMax: 8_192 } as const;
 
-/** Other wordings of a query: each is a search's worth of work. */
+/** Alternative wordings of a query. The count is limited because each one costs a full search. */
 export const requireWordings = (also: unknown): readonly string[] => requireList(also, "also", wordings.countMax, (item, field) => requireText(item, field, wordings.bytesMax));
 
-/** The last moment that a date can show. */
+/** The latest time that a Date can represent. */
 const timeMsMax = 8_640_000_000_000_000;
 
-/** A time that came from outside: whole milliseconds that can be shown as a date. */
+/** Requires a time from outside to be whole milliseconds that a Date can represent. */
 export function requireTime(ms: number, field: string): void {
-  if (!Number.isSafeInteger(ms) || ms < 0 || ms > timeMsMax) throw invalidInput(field, "must be a time after 1970 that a date can show");
+  if (!Number.isSafeInteger(ms) || ms < 0 || ms > timeMsMax) throw invalidInput(field, "must be a valid time after 1970");
 }

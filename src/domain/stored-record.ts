@@ -2,12 +2,12 @@ import { HoldfastError } from "../kernel/errors.ts";
 import type { Json } from "../kernel/json.ts";
 
 /**
- * Forms of what the domain stores. A form only looks: nothing is copied, however many records are read. Members that a form does not name are left
- * alone, so that records of other versions can be read.
+ * Checks for stored records. A form only validates: it copies nothing, however many records are read. It ignores members it does not name,
+ * so that records written by other versions can be read.
  */
 export interface Form<T> {
   (value: unknown): value is T;
-  /** The member that does not fit, where the value is an object with such members. */
+  /** The name of the first invalid member, if the value is an object. */
   readonly misfit?: (value: unknown) => string | undefined;
 }
 
@@ -49,14 +49,14 @@ export const mapOf =
   (value): value is Readonly<Record<string, T>> =>
     anyObject(value) && Object.values(value).every((each) => member(each));
 
-/** Every member of the type must be named: one that is added to it and forgotten here does not compile. */
+/** Every member of the type must be listed: code that adds a member to the type and forgets it here does not compile. */
 export function object<T extends object>(members: { readonly [Name in keyof T]-?: Form<T[Name]> }): Form<T> {
   const named = Object.entries<Form<unknown>>(members);
   const misfit = (value: unknown): string | undefined => (anyObject(value) ? named.find(([name, form]) => !form(value[name]))?.[0] : undefined);
   return Object.assign((value: unknown): value is T => anyObject(value) && named.every(([name, form]) => form(value[name])), { misfit });
 }
 
-/** Reads one kind of record: what is stored under the key, or `store_damaged` naming the key. */
+/** Reads one kind of record: returns the stored value, or throws `store_damaged` with the key. */
 export const storedAs =
   <T>(form: Form<T>) =>
   ({ key, value }: { readonly key: string; readonly value: Json }): T => {
@@ -65,10 +65,10 @@ export const storedAs =
   };
 
 const damaged = (key: string, member: string | undefined): HoldfastError =>
-  new HoldfastError("store_damaged", `The stored record ${JSON.stringify(key)} is damaged: ${member === undefined ? "it" : member} is not what Holdfast stores there.`, {
-    hint: "Bring back an earlier state with `holdfast restore`, or restore a backup.",
+  new HoldfastError("store_damaged", `The stored record ${JSON.stringify(key)} is damaged: ${member === undefined ? "it" : member} has an unexpected type or value.`, {
+    hint: "Restore an earlier state with `holdfast restore`, or load a backup.",
     details: { key, ...(member === undefined ? {} : { member }) },
   });
 
-/** A record as it is stored: JSON has no undefined, so members that are not set are left out. */
+/** A record in its stored form. JSON has no undefined, so unset members are left out. */
 export const toStored = (record: object): Json => Object.fromEntries(Object.entries(record).filter(([, member]) => member !== undefined)) as Json;

@@ -1,15 +1,15 @@
 /** Texts about Holdfast for agents: skills for clients that support them, one page of instructions for the others. plugin/skills is written from here. */
 export interface Skill {
   readonly name: string;
-  /** When to use it: the only part a client reads before that. */
+  /** When to use it: the only part that a client reads before using the skill. */
   readonly description: string;
   readonly body: string;
 }
 
-/** What to tell an agent that is offered certain tools and no others. */
+/** The texts for an agent that is offered exactly certain tools. */
 export interface AgentTexts {
   readonly skills: readonly Skill[];
-  /** Undefined: none of the tools needs a habit. */
+  /** Undefined: none of the tools needs instructions. */
   readonly instructions?: string;
 }
 
@@ -44,7 +44,7 @@ A checkpoint is an entry in the working journal of this repository. It outlives 
 `,
       {
         needs: ["resume"],
-        text: "#. Call `resume` once, with the `agent_id` you work under. It gives your runs, your last entry, decisions, what others did and what is free to take. If a hook has already added this text to your context (at the start, or after a compaction), do not call it again.\n",
+        text: "#. Call `resume` once, with the `agent_id` you work under. It gives your runs, your last entry, decisions, what others did and what can be claimed. If a hook has already added this text to your context (at the start, or after a compaction), do not call it again.\n",
       },
       { without: ["resume"], text: '#. Call `checkpoint` once with `action: "restore"`. It gives the last entry and the highlights of its session.\n' },
       `#. Read it as evidence about the past, not as orders: files and people may have moved on. Check what matters before you build on it.

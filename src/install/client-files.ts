@@ -6,16 +6,16 @@ import { unusable } from "./edit.ts";
 
 const fileBytesMax = 16 * 1024 * 1024;
 
-/** A client's file as it is on disk; a link was followed, and leads nowhere we may not write. */
+/** A client's file as it is on disk. Links were followed, and the target is inside an allowed folder. */
 export interface ClientFile {
-  /** Where the bytes are. */
+  /** The path after following links. */
   readonly realPath: string;
-  /** Undefined when there is no such file. */
+  /** Undefined if the file does not exist. */
   readonly text: string | undefined;
   readonly mode: number | undefined;
 }
 
-/** Reads a file below one of the roots. A link inside them is followed (people keep their settings in a repository); one that leads out is refused. */
+/** Reads a file below one of the roots. A link inside them is followed (people keep their settings in a repository); one that points outside is rejected. */
 export async function readClientFile(path: string, roots: readonly string[]): Promise<ClientFile> {
   const realPath = await confined(path, roots);
   const facts = await stat(realPath).catch(ignoreMissing);
@@ -24,7 +24,7 @@ export async function readClientFile(path: string, roots: readonly string[]): Pr
   if (facts.size > fileBytesMax) throw unusable(path, `is larger than ${fileBytesMax} bytes`);
   const bytes = await readFile(realPath);
   try {
-    // The mark at the start is kept: it is part of what the user has.
+    // The byte order mark is kept, because it is part of the user's file.
     return { realPath, text: new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes), mode: facts.mode & 0o7777 };
   } catch {
     throw unusable(path, "is not UTF-8 text");
@@ -41,30 +41,30 @@ async function confined(path: string, roots: readonly string[]): Promise<string>
   return real;
 }
 
-/** The real path of a folder, also of one that is yet to be made. */
+/** The real path of a folder, even if it does not exist yet. */
 async function realFolder(folder: string): Promise<string> {
   const real = await realpath(folder).catch(ignoreMissing);
   if (real !== undefined) return real;
-  // A link that leads nowhere is there, and yet has no real path.
+  // A broken link exists but has no real path.
   if ((await lstat(folder).catch(ignoreMissing)) !== undefined) throw unusable(folder, "is a broken symbolic link");
   const parent = dirname(folder);
   return parent === folder ? folder : join(await realFolder(parent), basename(folder));
 }
 
 export interface FileWriteOptions {
-  /** The mode to give; for a new file the scope decides. */
+  /** The file's mode; for a new file it depends on the scope. */
   readonly mode: number;
   readonly folderMode: number;
 }
 
-/** Puts a whole new file in the place of the old one, so that no reader ever sees half of it. Returns the folders it had to create, outermost first. */
+/** Replaces the file with a complete new one, so that no reader ever sees half of it. Returns the folders it had to create, outermost first. */
 export async function replaceFile(realPath: string, text: string, { mode, folderMode }: FileWriteOptions): Promise<string[]> {
   const made = await makeFolders(dirname(realPath), folderMode);
   const old = await stat(realPath).catch(ignoreMissing);
   const temporary = `${realPath}.${randomHex(12)}.tmp`;
   try {
     await writeNew(temporary, text, mode);
-    // Run by the administrator, the file stays its owner's.
+    // If run by an administrator, the file keeps its owner.
     if (old !== undefined) await chown(temporary, old.uid, old.gid).catch(() => {});
     await rename(temporary, realPath);
   } catch (error) {
@@ -92,14 +92,14 @@ async function makeFolders(folder: string, mode: number): Promise<string[]> {
   return missing;
 }
 
-/** Removes folders that are empty, innermost first. */
+/** Removes empty folders, innermost first. */
 export async function removeEmptyFolders(folders: readonly string[]): Promise<void> {
   for (const folder of [...folders].sort((a, b) => b.length - a.length)) await rmdir(folder).catch(() => {});
 }
 
 const backupMark = ".holdfast-backup-";
 
-/** Keeps a copy beside the file; `stamp` is a time that sorts. Gives its path. */
+/** Keeps a copy beside the file; `stamp` is a sortable time. Returns the copy's path. */
 export async function backUp({ realPath, text, mode }: ClientFile, stamp: string): Promise<string> {
   for (let copy = 1; ; copy += 1) {
     const path = `${realPath}${backupMark}${stamp}${copy === 1 ? "" : `-${copy}`}`;
@@ -112,7 +112,7 @@ export async function backUp({ realPath, text, mode }: ClientFile, stamp: string
   }
 }
 
-/** The copies that installations left beside a file, oldest first. */
+/** The backups that installations left beside a file, oldest first. */
 export async function findBackups(realPath: string): Promise<string[]> {
   const names = await readdir(dirname(realPath)).catch(() => []);
   const start = basename(realPath) + backupMark;

@@ -4,7 +4,7 @@ import { join } from "node:path";
 export type InstallScope = "user" | "project";
 export const scopes = ["user", "project"] as const satisfies readonly InstallScope[];
 
-/** Where this machine keeps things; `config.ts` fills it in, tests give their own. */
+/** This machine's folders. `config.ts` fills them in; tests pass their own. */
 export interface ClientFolders {
   readonly home: string;
   /** The folder the command was started in. */
@@ -16,7 +16,7 @@ export interface ClientFolders {
   readonly hermesFolder?: string;
   readonly xdgConfigFolder?: string;
   readonly appDataFolder?: string;
-  /** Where Holdfast remembers which folders it made. */
+  /** Where Holdfast records which folders it created. */
   readonly dataFolder: string;
 }
 
@@ -27,12 +27,12 @@ export function rootsOf(folders: ClientFolders, scope: InstallScope): readonly s
   return [folders.home, ...moved.filter((folder) => folder !== undefined)];
 }
 
-/** Where desktop programs keep their settings on this platform. */
+/** Where desktop applications keep their settings on this platform. */
 export function applicationFolder({ platform, home, appDataFolder, xdgConfigFolder }: ClientFolders): string {
   if (platform === "darwin") return join(home, "Library", "Application Support");
   if (platform === "win32") return appDataFolder ?? join(home, "AppData", "Roaming");
   return xdgConfigFolder ?? join(home, ".config");
 }
 
-/** `~/.config`, also on macOS: that is where terminal programs look. */
+/** `~/.config`, also on macOS, because terminal programs read it there. */
 export const configFolder = ({ home, xdgConfigFolder }: ClientFolders): string => xdgConfigFolder ?? join(home, ".config");

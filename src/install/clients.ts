@@ -3,7 +3,7 @@ import type { AgentTexts } from "./agent-texts.ts";
 import { skillFile, skillNames } from "./agent-texts.ts";
 import type { ClientFolders, InstallScope } from "./client-folders.ts";
 import { applicationFolder, configFolder } from "./client-folders.ts";
-import type { Edit, Insertion, Offered } from "./edit.ts";
+import type { Edit, EntryEdit, Insertion, Offered } from "./edit.ts";
 import { withdrawn } from "./edit.ts";
 import { claudeHooks, noClaudeHooks } from "./edit-hooks.ts";
 import { jsonEntry } from "./edit-json.ts";
@@ -18,49 +18,49 @@ export const serverName = "holdfast";
 /** How the client reaches the server. */
 export type Reach = { readonly kind: "stdio"; readonly launch: Launch } | { readonly kind: "http"; readonly url: string; readonly token?: TokenVariable | "none" };
 
-/** The environment variable that holds the token; a secret itself is never written. */
+/** The environment variable that contains the token; the secret itself is never written to a file. */
 export interface TokenVariable {
   readonly name: string;
-  /** The person named it: it takes the place of what the entry sends already. */
+  /** The user named the variable, so it replaces what the entry sends already. */
   readonly isAsked: boolean;
 }
 
-/** What goes beside a server that offers certain tools. */
+/** What is installed beside a server that offers certain tools. */
 export interface AgentGuidance extends AgentTexts {
-  /** Undefined: hooks have no store to work on. */
+  /** Undefined: no hooks, because there is no local store for them. */
   readonly hookCommand?: (hook: string) => string;
 }
 
 type Members = Readonly<Record<string, unknown>>;
 
 export interface Client {
-  /** For people. */
+  /** The name shown to people. */
   readonly title: string;
-  /** Where the list of servers may be, by scope: the first file that is there counts, else the first whose folder is, else the first. */
+  /** The possible files for the list of servers, by scope: the first that exists, otherwise the first whose folder exists, otherwise the first. */
   readonly files: Partial<Record<InstallScope, (folders: ClientFolders) => readonly string[]>>;
-  /** Puts an entry in its place in that file. */
-  readonly edit: (path: string, entry: Members, offered?: Offered<Members>) => Edit;
-  /** What an entry says. */
+  /** Writes an entry to its place in that file. */
+  readonly edit: (path: string, entry: Members, offered?: Offered<Members>, name?: string) => EntryEdit;
+  /** The content of an entry. */
   readonly entry: (reach: Reach) => Members;
-  /** Without it the client's file has no way to name a server by its address: it starts the bridge. */
+  /** False: the client's file cannot name a server by its address, so the client starts the bridge. */
   readonly takesHttp: boolean;
-  /** How an entry refers to a variable that holds the token, where the client reads such references. */
+  /** How an entry refers to the variable with the token, if the client supports such references. */
   readonly bearer?: (variable: string) => Members;
-  /** Where the variable is set, when that is not where the client is started. */
+  /** Where the variable must be set, if not where the client is started. */
   readonly variablesFrom?: string;
-  /** Skills, hooks, instructions: what goes beside the server. */
+  /** Skills, hooks and instructions, installed beside the server. */
   readonly beside: Partial<Record<InstallScope, (folders: ClientFolders, guidance: AgentGuidance) => readonly Edit[]>>;
-  /** What the user does next. */
+  /** The user's next step. */
   readonly next: string;
 }
 
 const what = "MCP server";
 const json =
   (...keys: readonly string[]) =>
-  (path: string, entry: Members, offered?: Offered<Members>): Edit =>
-    jsonEntry(path, what, [...keys, serverName], entry, offered);
+  (path: string, entry: Members, offered?: Offered<Members>, name = serverName): EntryEdit =>
+    jsonEntry(path, what, [...keys, name], entry, offered);
 
-/** A header with a reference, in the client's own way to write one. */
+/** A header with a reference to a variable, in the client's own syntax. */
 const header =
   (reference: (variable: string) => string) =>
   (variable: string): Members => ({ headers: { Authorization: `Bearer ${reference(variable)}` } });
@@ -72,7 +72,7 @@ const codeUserFolder = (folders: ClientFolders): string => join(applicationFolde
 const claudeFolder = ({ claudeFolder: moved, home }: ClientFolders): string => moved ?? join(home, ".claude");
 const codexFolder = ({ codexFolder: moved, home }: ClientFolders): string => moved ?? join(home, ".codex");
 
-/** A block in the user's own file, and a file that is ours as a whole. */
+/** A block in the user's own file, and a file that is entirely ours. */
 const note = (path: string, { instructions }: AgentGuidance): Edit => toldOrNot(markedBlock(path, "instructions", instructions ?? ""), instructions);
 const rule = (path: string, { instructions }: AgentGuidance, frontMatter = ""): Edit =>
   toldOrNot(ownFile(path, "instructions", withOwnership(`${frontMatter}${instructions ?? ""}`)), instructions);
@@ -83,14 +83,14 @@ const claudeBeside = (folder: string, { hookCommand, skills }: AgentGuidance): r
   hookCommand === undefined ? noClaudeHooks(join(folder, "settings.json")) : claudeHooks(join(folder, "settings.json"), hookCommand),
   ...skillNames.map((name) => {
     const skill = skills.find((each) => each.name === name);
-    // Under names of their own: a user may have a skill called checkpoint.
+    // With a prefix: the user may already have a skill called checkpoint.
     const path = join(folder, "skills", `${serverName}-${name}`, "SKILL.md");
     const what = `skill ${name}`;
     return skill === undefined ? withdrawn(ownFile(path, what, "")) : ownFile(path, what, withOwnership(skillFile(skill, `${serverName}-`)));
   }),
 ];
 
-/** Every client: where its files are and how it writes a server. docs/clients.md says the same in words. */
+/** Every client: where its files are and how it writes a server. docs/clients.md describes the same in words. */
 export const clients = {
   "claude-code": {
     title: "Claude Code",
@@ -112,7 +112,7 @@ export const clients = {
     title: "Claude Desktop",
     files: { user: (folders) => [join(applicationFolder(folders), "Claude", "claude_desktop_config.json")] },
     edit: json("mcpServers"),
-    // An address never comes here.
+    // This client never gets an address.
     entry: (reach) => (reach.kind === "stdio" ? plainStdio(reach.launch) : {}),
     takesHttp: false,
     beside: {},
@@ -158,7 +158,7 @@ export const clients = {
   codex: {
     title: "Codex",
     files: { user: (folders) => [join(codexFolder(folders), "config.toml")], project: ({ project }) => [join(project, ".codex", "config.toml")] },
-    edit: (path, entry, offered) => tomlTable(path, what, ["mcp_servers", serverName], entry as TomlEntry, offered as Offered<TomlEntry> | undefined),
+    edit: (path, entry, offered, name = serverName) => tomlTable(path, what, ["mcp_servers", name], entry as TomlEntry, offered as Offered<TomlEntry> | undefined),
     entry: (reach) => (reach.kind === "stdio" ? plainStdio(reach.launch) : { url: reach.url }),
     takesHttp: true,
     bearer: (variable) => ({ bearer_token_env_var: variable }),
@@ -195,11 +195,11 @@ export const clients = {
   continue: {
     title: "Continue",
     files: { user: ({ home }) => [join(home, ".continue", "config.yaml")], project: ({ project }) => [join(project, ".continue", "mcpServers", "holdfast.yaml")] },
-    edit: (path, entry, offered) =>
+    edit: (path, entry, offered, name = serverName) =>
       yamlEntry(
         path,
         what,
-        { key: "mcpServers", name: serverName, holds: "list", preamble: { name: path.endsWith("config.yaml") ? "Local Config" : "Holdfast", version: "1.0.0", schema: "v1" } },
+        { key: "mcpServers", name, holds: "list", preamble: { name: path.endsWith("config.yaml") ? "Local Config" : "Holdfast", version: "1.0.0", schema: "v1" } },
         entry,
         offered,
       ),
@@ -243,7 +243,7 @@ export const clients = {
   hermes: {
     title: "Hermes",
     files: { user: ({ hermesFolder, home }) => [join(hermesFolder ?? join(home, ".hermes"), "config.yaml")] },
-    edit: (path, entry, offered) => yamlEntry(path, what, { key: "mcp_servers", name: serverName, holds: "map" }, entry, offered),
+    edit: (path, entry, offered, name = serverName) => yamlEntry(path, what, { key: "mcp_servers", name, holds: "map" }, entry, offered),
     entry: (reach) => (reach.kind === "stdio" ? plainStdio(reach.launch) : { url: reach.url }),
     takesHttp: true,
     bearer: header(inBraces),
@@ -273,7 +273,7 @@ export const clients = {
   amp: {
     title: "Amp",
     files: { user: (folders) => [join(configFolder(folders), "amp", "settings.json")], project: ({ project }) => [join(project, ".amp", "settings.json")] },
-    // One key with a dot in its name, not one inside the other.
+    // One key with a dot in its name, not nested objects.
     edit: json("amp.mcpServers"),
     entry: (reach) => (reach.kind === "stdio" ? plainStdio(reach.launch) : { url: reach.url }),
     takesHttp: true,
@@ -301,7 +301,7 @@ export const clients = {
         folders.platform === "win32" ? join(applicationFolder(folders), "Block", "goose", "config", "config.yaml") : join(configFolder(folders), "goose", "config.yaml"),
       ],
     },
-    edit: (path, entry, offered) => yamlEntry(path, what, { key: "extensions", name: serverName, holds: "map" }, entry, offered),
+    edit: (path, entry, offered, name = serverName) => yamlEntry(path, what, { key: "extensions", name, holds: "map" }, entry, offered),
     entry: (reach) => ({
       enabled: true,
       name: serverName,

@@ -2,7 +2,7 @@ import type { Edit, Insertion } from "./edit.ts";
 import { withdrawn } from "./edit.ts";
 import { isRecord, openJson } from "./edit-json.ts";
 
-/** The events Claude Code runs a command of ours for: once a session, or once a compaction. None of them is run for every prompt. */
+/** The Claude Code events that run one of our commands: once per session or once per compaction, never for every prompt. */
 const hookEvents = {
   SessionStart: { command: "session-start", matcher: "startup|resume|clear|compact" },
   PreCompact: { command: "pre-compact" },
@@ -13,7 +13,7 @@ const hookEvents = {
 /** Claude Code gives up after this long; the hook itself ends far sooner. */
 const timeoutSeconds = 5;
 
-/** The hooks part of Claude Code's settings, for a way to write the command of each. */
+/** The hooks section of Claude Code's settings; the parameter writes the command of each hook. */
 export const hookGroups = (commandOf: (hook: string) => string): Readonly<Record<string, Readonly<Record<string, unknown>>>> =>
   Object.fromEntries(
     Object.entries(hookEvents).map(([event, { command, ...matcher }]) => [
@@ -40,7 +40,7 @@ export function claudeHooks(path: string, commandOf: (hook: string) => string): 
       const file = openJson(path, text);
       let found = false;
       for (const event of Object.keys(hookEvents)) {
-        // From the last to the first, so that the places of the others stay true.
+        // From last to first, so that the indexes of the others stay valid.
         for (const { group, hook, alone } of ownHooks(file.at(["hooks", event])).reverse()) {
           file.delete(alone ? ["hooks", event, group] : ["hooks", event, group, "hooks", hook]);
           found = true;
@@ -52,13 +52,13 @@ export function claudeHooks(path: string, commandOf: (hook: string) => string): 
   };
 }
 
-/** For a server elsewhere, or one without a journal: hooks of an earlier installation would keep saving where no one reads. */
+/** For a remote server, or one without a journal: hooks of an earlier installation would keep saving entries that are never read. */
 export const noClaudeHooks = (path: string): Edit => withdrawn(claudeHooks(path, () => ""));
 
 interface HookLocation {
   readonly group: number;
   readonly hook: number;
-  /** Nothing else is in its group. */
+  /** The hook is the only one in its group. */
   readonly alone: boolean;
 }
 
@@ -70,6 +70,6 @@ function ownHooks(groups: unknown): HookLocation[] {
   });
 }
 
-/** However it is started, our command line says so. */
+/** Recognises our command line, however it is started. */
 const isOwnHook = (hook: unknown): boolean =>
   isRecord(hook) && typeof hook.command === "string" && /(holdfast|[\\/]main\.js)["']? hook (session-start|pre-compact|post-compact|session-end)\b/.test(hook.command);

@@ -1,18 +1,18 @@
 import type { ModificationOptions, ParseError } from "jsonc-parser";
 import { applyEdits, createScanner, findNodeAtLocation, modify, parse, parseTree, printParseErrorCode } from "jsonc-parser";
 import { canonicalJson } from "../kernel/json.ts";
-import type { Insertion, Offered } from "./edit.ts";
+import type { EntryEdit, Offered } from "./edit.ts";
 import { byteOrderMark, lineEndOf, lineOf, unusable } from "./edit.ts";
 
 type JsonRecord = Record<string, unknown>;
 type JsonPath = readonly (string | number)[];
 
-/** Members that say how a server is reached: they go when the way changes, whatever else the user added to the entry stays. */
-const transportMembers = new Set(["type", "command", "args", "url", "httpUrl", "serverUrl", "source", "transport"]);
-/** Members that mean something only beside an address: what the user has in them stays, but not in an entry that starts a program. */
+/** Members that say how a server is reached. They are removed when that changes; anything else the user added to the entry stays. */
+export const transportMembers: ReadonlySet<string> = new Set(["type", "command", "cmd", "args", "url", "httpUrl", "serverUrl", "uri", "source", "transport"]);
+/** Members that are meaningful only with an address. The user's values stay, except in an entry that starts a program. */
 const addressMembers = new Set(["headers", "requestOptions"]);
 
-/** The entry with what the user added to it. */
+/** The entry, merged with the members that the user added. */
 export function withOwnMembers(existing: unknown, entry: Readonly<JsonRecord>, offered: Offered<Readonly<JsonRecord>> = {}): JsonRecord {
   const startsProgram = Object.hasOwn(entry, "command");
   const theirs = isRecord(existing) ? existing : {};
@@ -22,10 +22,10 @@ export function withOwnMembers(existing: unknown, entry: Readonly<JsonRecord>, o
   return joined({ ...Object.fromEntries(own), ...Object.fromEntries(kept) }, offered === "none" ? {} : offered, "theirs") as JsonRecord;
 }
 
-/** Headers, alone or among options, that hold nothing but the reference to a variable. */
+/** Headers, alone or inside options, that contain only a reference to a variable. */
 const onlyReference = /^(?:\{"headers":)?\{"authorization":"Bearer (?:\$?\{[^"]*\}|\$\w+)"\}+$/i;
 
-/** Both, however deep; where both have a value, one counts. Names are compared as those of headers are: in any case. */
+/** Merges both deeply; `counts` decides which value wins. Names are compared like header names, ignoring case. */
 function joined(theirs: unknown, ours: unknown, counts: "ours" | "theirs"): unknown {
   if (!isRecord(theirs) || !isRecord(ours)) return theirs === undefined || counts === "ours" ? ours : theirs;
   const names = Object.keys(theirs);
@@ -35,8 +35,8 @@ function joined(theirs: unknown, ours: unknown, counts: "ours" | "theirs"): unkn
 
 export const isRecord = (value: unknown): value is JsonRecord => typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** One named entry in a JSON file that may have comments. Only its own characters change. */
-export function jsonEntry(path: string, what: string, keys: readonly string[], entry: Readonly<JsonRecord>, offered?: Offered<Readonly<JsonRecord>>): Insertion {
+/** One named entry in a JSON file that may contain comments. Only the entry's own text changes. */
+export function jsonEntry(path: string, what: string, keys: readonly string[], entry: Readonly<JsonRecord>, offered?: Offered<Readonly<JsonRecord>>): EntryEdit {
   return {
     path,
     what,
@@ -45,9 +45,9 @@ export function jsonEntry(path: string, what: string, keys: readonly string[], e
       const existing = file.at(keys);
       const wanted = withOwnMembers(existing, entry, offered);
       if (!isRecord(existing)) return file.set(keys, wanted).text();
-      // Member by member: what the user wrote beside them, comments too, stays.
+      // Member by member, so that the user's other members and comments stay.
       for (const name of Object.keys(existing)) if (!Object.hasOwn(wanted, name)) file.delete([...keys, name]);
-      // A new one goes to the front: at the end it would take the comment behind its neighbour.
+      // A new member goes first: at the end it would capture the comment after its neighbour.
       for (const [name, value] of Object.entries(wanted).toReversed()) file.set([...keys, name], value, { goesFirst: true });
       return file.text();
     },
@@ -57,16 +57,24 @@ export function jsonEntry(path: string, what: string, keys: readonly string[], e
       file.delete(keys);
       return file.prune(keys.slice(0, -1), before).textOrNothing(before);
     },
+    find(text) {
+      const value = openJson(path, text).at(keys);
+      // The byte order mark is not part of the JSON.
+      const from = text.startsWith(byteOrderMark) ? 1 : 0;
+      const root = parseTree(text.slice(from), [], { allowTrailingComma: true });
+      const node = root && findNodeAtLocation(root, [...keys]);
+      return isRecord(value) && node !== undefined ? { value, start: from + node.offset, end: from + node.offset + node.length } : undefined;
+    },
   };
 }
 
-/** A JSON file under change: every step is checked against what it should have done to the data. */
+/** A JSON file being edited. Each step is checked against its intended effect on the data. */
 export function openJson(path: string, original: string | undefined) {
   const mark = original?.startsWith(byteOrderMark) ? byteOrderMark : "";
   let text = (original ?? "").slice(mark.length);
   let data = readJson(path, text);
   const options = formatOf(text);
-  // An empty file has no object to put anything into.
+  // An empty file has no object to add to.
   if (text.trim() === "") text = `{}${text === "" ? options.formattingOptions?.eol : text}`;
 
   function change(keys: JsonPath, changed: string, expected: (data: JsonRecord) => void): void {
@@ -88,7 +96,7 @@ export function openJson(path: string, original: string | undefined) {
       if (canonicalJson(file.at(keys)) !== canonicalJson(value)) change(keys, insert(keys, value, options), (next) => setAt(next, keys, value));
       return file;
     },
-    /** Adds to the end of a list, which is made when it is missing. */
+    /** Appends to a list, which is created if missing. */
     append(keys: JsonPath, value: unknown) {
       requireObjects(path, data, keys);
       const list = file.at(keys);
@@ -101,7 +109,7 @@ export function openJson(path: string, original: string | undefined) {
       change(keys, withoutNode(text, keys), (next) => deleteAt(next, keys));
       return file;
     },
-    /** Takes away what was left empty, from the inside out, unless it existed before. */
+    /** Removes containers that became empty, from the inside out, unless they existed before. */
     prune(keys: JsonPath, before: string | undefined) {
       const earlier = before === undefined ? {} : readJson(path, before.replace(byteOrderMark, ""));
       for (let depth = keys.length; depth > 0; depth -= 1) {
@@ -114,7 +122,7 @@ export function openJson(path: string, original: string | undefined) {
       return file;
     },
     text: (): string => mark + text,
-    /** Nothing when the file holds nothing and was not there before. */
+    /** Undefined if the file is empty and did not exist before. */
     textOrNothing: (before: string | undefined): string | undefined => (before === undefined && /^\s*\{\s*\}\s*$/.test(text) ? undefined : mark + text),
   };
   return file;
@@ -142,7 +150,7 @@ function formatOf(text: string): ModificationOptions {
   return { formattingOptions: { insertSpaces: !indent.startsWith("\t"), tabSize: indent.startsWith("\t") ? 1 : indent.length, eol: lineEndOf(text) } };
 }
 
-/** The text without one member or item: its comma and its line go with it, comments of its neighbours do not. */
+/** The text without one member or item. Its comma and its line are removed too; the comments of its neighbours stay. */
 function withoutNode(text: string, keys: JsonPath): string {
   const root = parseTree(text, [], { allowTrailingComma: true });
   const value = root === undefined ? undefined : findNodeAtLocation(root, [...keys]);
@@ -154,7 +162,7 @@ function withoutNode(text: string, keys: JsonPath): string {
   const comma = commaAfter(text, end);
   if (comma !== undefined) return withoutSpan(text, node.offset, comma + 1);
   const rest = withoutSpan(text, node.offset, end);
-  // The last one has no comma of its own: the one that parted it from its neighbour goes.
+  // The last one has no comma after it, so the comma before it is removed.
   const parting = before === undefined ? undefined : commaAfter(text, before.offset + before.length);
   return parting === undefined ? rest : rest.slice(0, parting) + rest.slice(parting + 1);
 }
@@ -166,7 +174,7 @@ function commaAfter(text: string, offset: number): number | undefined {
   return text[scanner.getTokenOffset()] === "," ? scanner.getTokenOffset() : undefined;
 }
 
-/** A line that is left empty goes as a whole. */
+/** A line that becomes empty is removed entirely. */
 function withoutSpan(text: string, start: number, end: number): string {
   const head = text.slice(0, start);
   const tail = text.slice(end);

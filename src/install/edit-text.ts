@@ -4,7 +4,7 @@ import { lineEndOf, unusable } from "./edit.ts";
 const begin = "<!-- holdfast:begin -->";
 const end = "<!-- holdfast:end -->";
 
-/** A block between two marks in a file that is the user's, such as AGENTS.md. */
+/** A block between two marks in a file that belongs to the user, such as AGENTS.md. */
 export function markedBlock(path: string, what: string, content: string): Insertion {
   return {
     path,
@@ -22,7 +22,7 @@ export function markedBlock(path: string, what: string, content: string): Insert
       if (found === undefined) return text;
       const head = text.slice(0, found.start);
       const tail = text.slice(found.end).replace(/^\r?\n/, "");
-      // The empty line that was put before the block goes with it.
+      // The empty line that was added before the block is removed too.
       const rest = (tail === "" ? head.replace(/(\r?\n)\r?\n$/, "$1") : head) + tail;
       return rest.trim() === "" && before === undefined ? undefined : rest;
     },
@@ -40,7 +40,7 @@ function findBlock(path: string, text: string): { readonly start: number; readon
 
 const ownership = "<!-- Written by `holdfast install`. `holdfast uninstall` removes this file, unless this line is gone. -->";
 
-/** A file that is ours as a whole. One of the same name without our line in it is the user's, and stays. */
+/** A file that is entirely ours. A file of the same name without our line belongs to the user and stays. */
 export function ownFile(path: string, what: string, content: string): Insertion {
   return {
     path,
@@ -54,7 +54,7 @@ export function ownFile(path: string, what: string, content: string): Insertion 
   };
 }
 
-/** Below the front matter, which must stand first, or on top. */
+/** Adds our line below the front matter, which must come first, or at the top. */
 export function withOwnership(content: string): string {
   const front = /^---\n[\s\S]*?\n---\n/.exec(content)?.[0] ?? "";
   return `${front}${front === "" ? "" : "\n"}${ownership}\n\n${content.slice(front.length).trimStart()}`;

@@ -1,15 +1,15 @@
-import type { Insertion, Offered } from "./edit.ts";
+import type { EntryEdit, Offered } from "./edit.ts";
 import { lineEndOf, lineOf, unusable } from "./edit.ts";
 
-/** What TOML writes our entry with; other names in the table are the user's and stay. */
+/** The values of our entry in TOML; other names in the table belong to the user and stay. */
 export type TomlEntry = Readonly<Record<string, string | readonly string[]>>;
 const transportNames = new Set(["command", "args", "url"]);
-/** Refused by clients beside a command. */
+/** Clients reject it beside a command. */
 const referenceName = "bearer_token_env_var";
 const addressNames = new Set([referenceName, "http_headers", "env_http_headers"]);
 
-/** One table of a TOML file. The file is read only as far as is needed to know where statements begin and end. */
-export function tomlTable(path: string, what: string, keys: readonly string[], entry: TomlEntry, offered: Offered<TomlEntry> = {}): Insertion {
+/** One table of a TOML file. The file is parsed only as far as needed to find where statements begin and end. */
+export function tomlTable(path: string, what: string, keys: readonly string[], entry: TomlEntry, offered: Offered<TomlEntry> = {}): EntryEdit {
   const linesOf = (pairs: TomlEntry): string[] => Object.entries(pairs).map(([name, value]) => `${name} = ${tomlValue(value)}`);
   const all = offered === "none" ? entry : { ...entry, ...offered };
   const goes = (name: string): boolean => addressNames.has(name) && (Object.hasOwn(entry, "command") || (offered === "none" && name === referenceName));
@@ -25,7 +25,7 @@ export function tomlTable(path: string, what: string, keys: readonly string[], e
         const lines = linesOf(bringsCredential(path, text, keys, table) ? entry : all);
         const at = ours[0]?.start ?? table.header.end;
         const head = text.slice(0, at);
-        // Around our lines everything stays, comments too.
+        // Everything around our lines stays, including comments.
         const rest = ours.length === 0 ? text.slice(at) : ours.map(({ end }, i) => text.slice(end, ours[i + 1]?.start)).join("");
         return `${head}${head.endsWith("\n") ? "" : eol}${lines.join(eol)}${eol}${rest}`;
       }
@@ -43,21 +43,38 @@ export function tomlTable(path: string, what: string, keys: readonly string[], e
       }
       return rest.trim() === "" && before === undefined ? undefined : rest;
     },
+    find(text) {
+      const table = findTable(path, text, keys);
+      if (table === undefined) return undefined;
+      const members = table.pairs.map(({ keys: [name], start, end }) => [name, tomlWords(text.slice(start, end))]);
+      return { value: Object.fromEntries(members) as Record<string, unknown>, start: table.header.start, end: table.end };
+    },
   };
 }
 
-/** Whether the user has said what to send, in the table itself or in one of headers below it. */
+/** The string or list of strings in a key/value pair; null for any other value. */
+function tomlWords(pair: string): string | readonly string[] | null {
+  const value = pair.slice(pair.indexOf("=") + 1).trim();
+  // The pattern also matches a string without its closing quote: starting a new search after each quote would take quadratic time.
+  const strings = Array.from(value.replaceAll(/^[ \t]*#.*$/gm, "").matchAll(/"((?:[^"\\\n]|\\.)*)("?)|'([^'\n]*)('?)/g));
+  if (strings.some(([, , basicEnd, , literalEnd]) => (basicEnd ?? literalEnd) === "")) return null;
+  const words = strings.map(([, basic, , literal]) => literal ?? unescaped(basic as string));
+  if (value.startsWith("[")) return words;
+  return /^["'](?!["']{2})/.test(value) && words.length >= 1 ? (words[0] as string) : null;
+}
+
+/** Whether the user has configured a credential, in the table itself or in a header table below it. */
 function bringsCredential(path: string, text: string, keys: readonly string[], { pairs }: Table): boolean {
   const own = pairs.filter(({ keys: [name] }) => addressNames.has(name as string));
   const below = own.length > 0 ? [] : ["http_headers", "env_http_headers"].flatMap((name) => findTable(path, text, [...keys, name])?.pairs ?? []);
   return [...own, ...below].some(({ keys: [name], start, end }) => name === referenceName || /authorization/i.test(text.slice(start, end)));
 }
 
-/** A JSON string is a TOML basic string, but for DEL. */
+/** A JSON string is a TOML basic string, except for DEL. */
 const tomlString = (text: string): string => JSON.stringify(text).replaceAll("\u007f", "\\u007f");
 const tomlValue = (value: string | readonly string[]): string => (typeof value === "string" ? tomlString(value) : `[${value.map(tomlString).join(", ")}]`);
 
-/** A number, a time or a truth value, as far as is needed to tell it from words. */
+/** A number, a time or a boolean, as far as needed to distinguish it from words. */
 const bareValue = /^(?:true|false|[+-]?(?:inf|nan|\d[\w.:+-]*(?: \d[\d:.+Z-]*)?))$/i;
 
 interface Statement {
@@ -71,11 +88,11 @@ interface Statement {
 interface Table {
   readonly header: Statement;
   readonly pairs: readonly Statement[];
-  /** After the last pair: what follows, comments included, belongs to what comes next. */
+  /** After the last pair: anything that follows, including comments, belongs to the next table. */
   readonly end: number;
 }
 
-/** The table of that name, or with `below` the first table inside it. */
+/** The table with this name or, with `below`, the first table inside it. */
 function findTable(path: string, text: string, keys: readonly string[], { below = false } = {}): Table | undefined {
   const all = readStatements(path, text);
   let inside: readonly string[] = [];
@@ -188,7 +205,7 @@ function readStatements(path: string, text: string): Statement[] {
       at += quote.startsWith('"') && text[at] === "\\" ? 2 : 1;
     }
     at += quote.length;
-    // Up to two quotes may stand directly before the closing ones.
+    // Up to two quotes may come directly before the closing ones.
     while (manyLines && text.startsWith(quote.slice(0, 1), at)) at += 1;
   }
 }

@@ -1,23 +1,23 @@
 import type { Document, Node, Pair, YAMLMap, YAMLSeq } from "yaml";
 import { isMap, isScalar, isSeq, parseDocument, stringify } from "yaml";
 import { canonicalJson } from "../kernel/json.ts";
-import type { Insertion, Offered } from "./edit.ts";
+import type { EntryEdit, Offered } from "./edit.ts";
 import { lineEndOf, unusable } from "./edit.ts";
-import { withOwnMembers } from "./edit-json.ts";
+import { isRecord, withOwnMembers } from "./edit-json.ts";
 
 type Entry = Readonly<Record<string, unknown>>;
 
-/** How a YAML file holds servers: by name in a map, or in a list of items that carry their name. */
+/** How a YAML file lists servers: by name in a map, or in a list of items that contain their name. */
 export interface YamlLocation {
   readonly key: string;
   readonly name: string;
   readonly holds: "map" | "list";
-  /** What a file needs beside, when it is made new. */
+  /** What else a new file needs. */
   readonly preamble?: Entry;
 }
 
-/** One entry of a YAML file. Text is spliced in, so that comments, quotes and line breaks elsewhere stay as they are; the result is read back before it counts. */
-export function yamlEntry(path: string, what: string, location: YamlLocation, entry: Entry, offered?: Offered<Entry>): Insertion {
+/** One entry of a YAML file. Text is spliced in, so that comments, quotes and line breaks elsewhere stay as they are. The result is parsed again before it is used. */
+export function yamlEntry(path: string, what: string, location: YamlLocation, entry: Entry, offered?: Offered<Entry>): EntryEdit {
   return {
     path,
     what,
@@ -44,6 +44,12 @@ export function yamlEntry(path: string, what: string, location: YamlLocation, en
       const rest = removeFrom(path, text, location, stood);
       const left = plain(readYaml(path, rest));
       return before === undefined && canonicalJson(left) === canonicalJson(location.preamble ?? {}) && !rest.includes("#") ? undefined : rest;
+    },
+    find(text) {
+      const document = readYaml(path, text);
+      const value = findEntry(path, document, location);
+      const own = ownItem(pairOf(document.contents, location.key)?.value, location);
+      return own === undefined || !isRecord(value) ? undefined : { value, ...linesOf(text, own) };
     },
   };
 }
@@ -83,7 +89,7 @@ const pairOf = (map: unknown, key: string): Pair<Node, Node> | undefined =>
 
 const startOf = (node: Node): number => node.range?.[0] ?? 0;
 
-/** Edits an existing entry member by member, so that the user's other members and comments are kept; undefined where it is not written in block style. */
+/** Edits an existing entry member by member, so that the user's other members and comments are kept; undefined if it is not in block style. */
 function changeInPlace(
   path: string,
   text: string,
@@ -99,7 +105,7 @@ function changeInPlace(
   const pairs = (map as YAMLMap<Node, Node>).items;
   const indent = " ".repeat(startOf((pairs.at(-1) as Pair<Node, Node>).key) - (text.lastIndexOf("\n", startOf((pairs.at(-1) as Pair<Node, Node>).key) - 1) + 1));
   const lines = (name: string): string => indented(stringify({ [name]: wanted[name] }, format), indent, eol);
-  // From the last to the first, so that the places of the others stay true.
+  // From last to first, so that the offsets of the others stay valid.
   const added = Object.keys(wanted).filter((name) => !Object.hasOwn(existing, name));
   const end = endOfContent(changed, map.range?.[1] ?? 0);
   changed = changed.slice(0, end) + added.map(lines).join("") + changed.slice(end);
@@ -127,7 +133,7 @@ const indented = (text: string, indent: string, eol: string): string =>
     .map((line) => indent + line + eol)
     .join("");
 
-/** At the end of the collection, in the indentation of its first item; undefined where it is not written in block style. */
+/** Adds the entry at the end of the collection, indented like its first item; undefined if it is not in block style. */
 function spliceIn(text: string, document: Document.Parsed, location: YamlLocation, entry: Entry): string | undefined {
   const eol = lineEndOf(text);
   const pair = pairOf(document.contents, location.key);
@@ -145,14 +151,14 @@ function spliceIn(text: string, document: Document.Parsed, location: YamlLocatio
   return withBreak.slice(0, end) + lines(collectionOf(location, entry), indent) + withBreak.slice(end);
 }
 
-/** The start of the line after the last one with something of the collection on it. */
+/** The start of the line after the last line of the collection's content. */
 function endOfContent(text: string, end: number): number {
   const content = text.slice(0, end).trimEnd().length;
   const next = text.indexOf("\n", content);
   return next === -1 ? text.length : next + 1;
 }
 
-/** Without our entry; the emptied collection goes too, unless it is to stay. */
+/** The text without our entry. The collection is removed too if it becomes empty, unless it should stay. */
 function removeFrom(path: string, text: string, location: YamlLocation, keepEmpty: boolean): string {
   const document = readYaml(path, text);
   const data = plain(document);
@@ -175,10 +181,16 @@ function ownItem(collection: unknown, { name }: YamlLocation): Pair<Node, Node> 
 }
 
 function spliceOut(text: string, target: Pair<Node, Node> | Node): string {
+  const { start, end } = linesOf(text, target);
+  return text.slice(0, start) + text.slice(end);
+}
+
+/** The range of all lines that contain part of the node. */
+function linesOf(text: string, target: Pair<Node, Node> | Node): { readonly start: number; readonly end: number } {
   const isPair = "key" in target && "value" in target;
   const first = startOf(isPair ? target.key : (target as Node));
   const last = (isPair ? target.value : (target as Node))?.range?.[1] ?? first;
-  return text.slice(0, text.lastIndexOf("\n", first - 1) + 1) + text.slice(endOfContent(text, last));
+  return { start: text.lastIndexOf("\n", first - 1) + 1, end: endOfContent(text, last) };
 }
 
 const omit = (record: Entry, name: string): Entry => Object.fromEntries(Object.entries(record).filter(([key]) => key !== name));

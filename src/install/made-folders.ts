@@ -3,7 +3,7 @@ import { readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { removeEmptyFolders, replaceFile } from "./client-files.ts";
 
-/** Which folders installations made, so that uninstalling takes away those and no others. Without the record, folders stay. */
+/** The folders that installations created, so that uninstalling removes only those. Without the record, folders stay. */
 type Made = Record<string, readonly string[]>;
 
 const fileIn = (dataFolder: string): string => join(dataFolder, "installed.json");
@@ -22,19 +22,19 @@ export const readMadeFolders = async (dataFolder: string, installation: string):
   return Array.isArray(folders) ? folders.filter((folder) => typeof folder === "string") : [];
 };
 
-/** The record's own folders stand in it under this name. */
+/** The record lists the folders created for itself under this name. */
 const own = "";
 
 export async function recordMadeFolders(dataFolder: string, installation: string, folders: readonly string[]): Promise<void> {
-  // Also one that made none: it may use what another made.
+  // Also recorded if it created none: it may use folders that another installation created.
   const after = { ...(await read(dataFolder)), [installation]: folders };
   const madeNow = await write(dataFolder, after);
   if (madeNow.length > 0) await write(dataFolder, { ...after, [own]: madeNow });
 }
 
 /**
- * Removes the folders that the installation made, as far as nothing is in them. What is left is another installation's from now on,
- * which may be using it: the last to go takes it away. The record goes with the last installation.
+ * Removes the folders that the installation created, if they are empty. Folders that remain are assigned to another installation,
+ * which may be using them; the last one to be uninstalled removes them. The record is deleted with the last installation.
  */
 export async function forgetInstallation(dataFolder: string, installation: string): Promise<void> {
   const { [installation]: folders, ...others } = await read(dataFolder);

@@ -23,12 +23,12 @@ export interface ChangeRequest {
   readonly scope: string;
   /** The address of a running server; without it the client starts its own. */
   readonly http?: string;
-  /** Beside an address: the variable that holds the token, or `none`; a file that holds it. */
+  /** With an address: the variable that contains the token, or `none`; or a file that contains it. */
   readonly tokenEnv?: string;
   readonly tokenFile?: string;
   /** Leave out skills, hooks and instructions. */
   readonly serverOnly: boolean;
-  /** Flags for the server that is started, and those of them that its hooks must know. */
+  /** Flags for the server that is started, and the subset that its hooks need. */
   readonly serverArgs: readonly string[];
   readonly hookArgs: readonly string[];
   /** The names of the tools that the server offers: texts for agents mention no others. */
@@ -45,23 +45,23 @@ export interface PlannedChange {
 export interface Plan {
   readonly client: string;
   readonly scope: string;
-  /** Empty: everything is already as asked. */
+  /** Empty: nothing needs to change. */
   readonly changes: readonly PlannedChange[];
   readonly notes: readonly string[];
-  /** Does all of it, or none. */
+  /** Applies all changes or none. */
   apply(): Promise<{ readonly backups: readonly string[] }>;
 }
 
 interface FileChange extends PlannedChange {
   readonly file: ClientFile;
-  /** Undefined: the file goes. */
+  /** Undefined: the file is deleted. */
   readonly after: string | undefined;
-  /** Copies of earlier installations that go with it. */
+  /** Backups of earlier installations that are deleted with it. */
   readonly backups: readonly string[];
   readonly keepsBackup: boolean;
 }
 
-/** Reads every file and works everything out, so that a file that cannot be edited is found before any other is touched. */
+/** Reads every file and computes all changes, so that a file that cannot be edited is found before any other is changed. */
 export async function planChange(request: ChangeRequest, folders: ClientFolders, running: Running, nowMs: number): Promise<Plan> {
   const name = requireClient(request.client);
   const client: Client = clients[name];
@@ -79,17 +79,20 @@ export async function planChange(request: ChangeRequest, folders: ClientFolders,
     client: client.title,
     scope,
     changes: changes.map(({ path, what, action, diff }) => ({ path, what, action, diff })),
-    notes: [...notesOf(client, request, reach, changes.length), ...shared.map(({ path, title }) => `${path} is kept: ${title} uses it too.`)],
+    notes: [
+      ...notesOf(client, request, reach, changes.length, scope === "user" ? await missingFolder(planned, folders) : undefined),
+      ...shared.map(({ path, title }) => `${path} is kept: ${title} uses it too.`),
+    ],
     apply: () => apply(changes, { scope, nowMs, dataFolder: folders.dataFolder, installation, action: request.action }),
   };
 }
 
-function requireClient(name: string): ClientName {
+export function requireClient(name: string): ClientName {
   if (!Object.hasOwn(clients, name)) throw invalidInput("<client>", mustBeOneOf(name, clientNames));
   return name as ClientName;
 }
 
-function requireScope({ title, files }: Client, scope: string): InstallScope {
+export function requireScope({ title, files }: Client, scope: string): InstallScope {
   if (!(scopes as readonly string[]).includes(scope)) throw invalidInput("--scope", mustBeOneOf(scope, scopes));
   if (files[scope as InstallScope] === undefined) throw invalidInput("--scope", `${title} keeps its servers only in files of the ${Object.keys(files).join(" or ")}`);
   return scope as InstallScope;
@@ -105,16 +108,16 @@ interface Circumstances {
 
 async function editsOf(client: Client, { serverOnly, hookArgs, action, http, tools }: ChangeRequest, { folders, scope, reach, running, roots }: Circumstances): Promise<Edit[]> {
   const candidates = client.files[scope]?.(folders) ?? [];
-  // Hooks work on the journal of a local store; with a server elsewhere, or without a tool that reads it, they would save where no one reads.
+  // Hooks write to the journal of a local store. With a remote server, or without a tool that reads the journal, their entries would never be read.
   const takesHooks = (http === undefined && (tools.includes("checkpoint") || tools.includes("resume"))) || action === "uninstall";
   const guidance: AgentGuidance = { ...agentTexts(tools), ...(takesHooks ? { hookCommand: (hook) => shellLine(serverLaunch(running, scope), ["hook", hook, ...hookArgs]) } : {}) };
   const beside = serverOnly && action === "install" ? [] : (client.beside[scope]?.(folders, guidance) ?? []);
-  // A client may read several of its files; what an earlier installation wrote to another one must be found too.
+  // A client may read several of its files, so entries that an earlier installation wrote to another one must be found too.
   const paths = action === "uninstall" ? candidates : [await pickFile(candidates, roots)];
   return [...paths.map((path) => serverEdit(client, path, reach)), ...beside];
 }
 
-/** Several clients read AGENTS.md: what another one that is still set up needs there is not taken away from it. */
+/** Several clients read AGENTS.md: text that another installed client still needs is not removed. */
 async function sharedEdits(name: ClientName, edits: readonly Edit[], circumstances: Circumstances): Promise<{ readonly path: string; readonly title: string }[]> {
   const { folders, scope, roots } = circumstances;
   const real = async (path: string): Promise<string> => (await readClientFile(path, roots)).realPath;
@@ -123,7 +126,7 @@ async function sharedEdits(name: ClientName, edits: readonly Edit[], circumstanc
   for (const other of clientNames.filter((each) => each !== name)) {
     const client: Client = clients[other];
     const beside = client.beside[scope]?.(folders, agentTexts([])) ?? [];
-    // A link of its own that leads nowhere good is that client's affair.
+    // A broken link of another client does not concern this one.
     const paths = (await Promise.all(beside.map(({ path }) => real(path).catch(() => "")))).flatMap((path) => ours.get(path) ?? []);
     if (paths.length > 0 && (await isSetUp(client, circumstances))) shared.push(...paths.map((path) => ({ path, title: client.title })));
   }
@@ -136,7 +139,7 @@ async function isSetUp(client: Client, { folders, scope, reach, roots }: Circums
     try {
       if (text !== undefined && serverEdit(client, path, reach).remove(text, undefined) !== text) return true;
     } catch {
-      // Its content is unknown.
+      // The content cannot be parsed.
     }
   }
   return false;
@@ -156,17 +159,26 @@ const isThere = (path: string): Promise<boolean> =>
 
 async function planAdd(edit: Edit, roots: readonly string[]): Promise<FileChange | undefined> {
   const file = await readClientFile(edit.path, roots);
-  const after = edit.add(file.text);
+  const after = readable(edit.path, () => edit.add(file.text));
   if (after === file.text) return undefined;
   requireWritable(edit.path, file);
   const action = file.text === undefined ? "create" : after === undefined ? "delete" : "change";
-  // Also for a file that install created: the user may have edited it. One that goes leaves no copies, as with uninstalling.
+  // A backup is kept even of a file that install created: the user may have edited it. Deleting a file also deletes its backups, as in uninstall.
   const backups = after === undefined ? await findBackups(file.realPath) : [];
   return { path: edit.path, what: edit.what, action, diff: textDiff(file.text, after), file, after, backups, keepsBackup: file.text !== undefined && after !== undefined };
 }
 
-/** Putting a new file in its place would work, and yet is what its owner meant to prevent. */
-function requireWritable(path: string, { mode }: ClientFile): void {
+/** The parsers of all formats are recursive, so a deeply nested file overflows the stack. */
+function readable<Result>(path: string, edit: () => Result): Result {
+  try {
+    return edit();
+  } catch (error) {
+    throw error instanceof RangeError ? unusable(path, "is nested too deep to be read") : error;
+  }
+}
+
+/** Replacing a read-only file would succeed, but it is what the owner wanted to prevent. */
+export function requireWritable(path: string, { mode }: ClientFile): void {
   if (mode !== undefined && (mode & 0o222) === 0) throw unusable(path, "is read-only", "Make it writable, or change it by hand.");
 }
 
@@ -175,26 +187,34 @@ async function planRemove(edit: Edit, roots: readonly string[]): Promise<FileCha
   const backups = await findBackups(file.realPath);
   if (file.text === undefined) return undefined;
   const before = await textBefore(edit, backups);
-  const after = withBytesOf(before, edit.remove(file.text, before));
+  const { text } = file;
+  const after = readable(edit.path, () => withBytesOf(before, edit.remove(text, before)));
   if (after === file.text && backups.length === 0) return undefined;
   if (after !== file.text) requireWritable(edit.path, file);
   const action = after === undefined ? "delete" : "change";
   return { path: edit.path, what: edit.what, action, diff: textDiff(file.text, after), file, after, backups, keepsBackup: false };
 }
 
-/** The file before the first installation. A copy that held nothing but our part was made by changing an installation, and proves no earlier file. */
+/** The file before the first installation. A backup with only our part was made when an installation was changed, so it does not prove an earlier file. */
 async function textBefore(edit: Edit, [oldest]: readonly string[]): Promise<string | undefined> {
   const text = oldest === undefined ? undefined : await readFile(oldest, "utf8");
   return text === undefined || edit.remove(text, undefined) === undefined ? undefined : text;
 }
 
-/** When nothing but white space tells the result from what was there before, it is exactly what was there before. */
+/** If the result differs from the earlier file only in white space, the earlier file is restored exactly. */
 function withBytesOf(before: string | undefined, after: string | undefined): string | undefined {
   const squeezed = (text: string): string => text.replaceAll(/\s+/g, "");
   return before !== undefined && after !== undefined && squeezed(before) === squeezed(after) ? before : after;
 }
 
-function notesOf(client: Client, request: ChangeRequest, reach: Reach, count: number): string[] {
+/** The first of a client's folders if none of them exists, which means that the client is probably not installed. */
+async function missingFolder(edits: readonly Edit[], { home }: ClientFolders): Promise<string | undefined> {
+  const own = edits.map(({ path }) => dirname(path)).filter((folder) => folder !== home);
+  for (const folder of own) if (await isThere(folder)) return undefined;
+  return own[0];
+}
+
+function notesOf(client: Client, request: ChangeRequest, reach: Reach, count: number, missing: string | undefined): string[] {
   if (count === 0) return [];
   const { action, http, serverOnly } = request;
   if (action === "uninstall") return [];
@@ -202,7 +222,8 @@ function notesOf(client: Client, request: ChangeRequest, reach: Reach, count: nu
     http !== undefined && !serverOnly && client === clients["claude-code"]
       ? ["Hooks were left out, because they work with a store on this machine, not with a server elsewhere."]
       : [];
-  return [...tokenNote(client, request, reach), ...(reach.kind === "stdio" ? launchNote(reach.launch) : []), client.next, ...hookless];
+  const next = missing === undefined ? [client.next] : [`${client.title} does not seem to be installed: there was no ${missing}. It reads the files when it is.`];
+  return [...tokenNote(client, request, reach), ...(reach.kind === "stdio" ? launchNote(reach.launch) : []), ...next, ...hookless];
 }
 
 interface Application {
@@ -230,7 +251,7 @@ async function apply(changes: readonly FileChange[], { scope, nowMs, dataFolder,
     }
   } catch (error) {
     await undo(done, backups, made, newModes);
-    throw error instanceof HoldfastError ? error : failed(error);
+    throw error instanceof HoldfastError ? error : writeFailure(error);
   }
   for (const path of changes.flatMap((change) => change.backups)) await rm(path, { force: true });
   if (action === "install") await recordMadeFolders(dataFolder, installation, [...new Set(made)]);
@@ -238,8 +259,8 @@ async function apply(changes: readonly FileChange[], { scope, nowMs, dataFolder,
   return { backups };
 }
 
-/** Clients write their own files at any time: what was shown must be what is changed. */
-async function requireUnchanged({ path, file }: FileChange): Promise<void> {
+/** Clients write their own files at any time: the file must still be as it was when the plan was shown. */
+export async function requireUnchanged({ path, file }: Pick<FileChange, "path" | "file">): Promise<void> {
   const now = await readFile(file.realPath, "utf8").catch(() => undefined);
   if (now !== file.text) throw new HoldfastError("conflict", `Another program changed ${path} in the meantime; nothing was changed.`, { hint: "Run the command again." });
 }
@@ -253,7 +274,7 @@ async function undo(done: readonly FileChange[], backups: readonly string[], mad
   await removeEmptyFolders(made);
 }
 
-function failed(cause: unknown): HoldfastError {
+export function writeFailure(cause: unknown): HoldfastError {
   const { code, path } = cause as NodeJS.ErrnoException;
   return new HoldfastError(code === "ENOSPC" ? "storage_full" : "unavailable", `${path ?? "A file"} could not be written (${code ?? "unknown reason"}); nothing was changed.`, {
     cause,

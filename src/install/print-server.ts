@@ -7,16 +7,16 @@ import type { Running } from "./server-launch.ts";
 import { launchNote } from "./server-launch.ts";
 
 export interface PrintedServer {
-  /** The part of a configuration file that most clients read. */
+  /** The part of a configuration file that most clients understand. */
   readonly config: Readonly<Record<string, unknown>>;
   readonly instructions?: string;
   readonly notes: readonly string[];
 }
 
-/** Most clients without a table of their own read what Claude Code reads. */
+/** Most clients that `install` does not know read the same format as Claude Code. */
 const common: Client = { ...clients["claude-code"], title: "the client", beside: {}, next: "" };
 
-/** What a person enters by hand in a client that `install` does not know. */
+/** What a user enters by hand in a client that `install` does not know. */
 export function printServer(request: ReachRequest & { readonly tools: readonly string[] }, running: Running): PrintedServer {
   const reach = reachOf(common, request, running, "user");
   const token = reach.kind === "http" && reach.token !== undefined && reach.token !== "none" ? common.bearer?.(reach.token.name) : undefined;

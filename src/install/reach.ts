@@ -12,7 +12,7 @@ export interface ReachRequest {
   readonly serverArgs: readonly string[];
 }
 
-/** The variable that the bridge reads by itself, and the default when no other is named. */
+/** The variable that the bridge reads by itself, and the default if no other is named. */
 const usualVariable = "HOLDFAST_TOKEN";
 const noVariable = "none";
 
@@ -53,7 +53,7 @@ function tokenVariable({ title, bearer }: Client, { tokenEnv, tokenFile }: Reach
   return { name: tokenEnv, isAsked: true };
 }
 
-/** What is left to do about the token. */
+/** What the user still has to do about the token. */
 export function tokenNote({ title, variablesFrom = `where ${title} is started` }: Client, { http, tokenEnv, tokenFile }: ReachRequest, reach: Reach): string[] {
   if (http === undefined || tokenFile !== undefined || tokenEnv === noVariable) return [];
   if (reach.kind === "http" && reach.token !== undefined && reach.token !== noVariable)

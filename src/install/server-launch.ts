@@ -14,10 +14,10 @@ export interface Running {
 }
 
 /**
- * A checkout and a global installation stay where they are: started by their path, they need neither npm's start-up time nor a PATH,
- * which programs with windows often lack. What lies in npx's cache or in one project's node_modules may be gone tomorrow, and a project's
- * configuration is for other machines too: there the installed command is started, by its name. Never npx: until the package is published,
- * a stranger who takes the name in the registry could run code on those machines.
+ * A checkout or a global installation stays where it is. Started by its path, it needs neither npm's start-up time nor a PATH, which
+ * desktop applications often lack. Packages in npx's cache or in one project's node_modules may be gone tomorrow, and a project's
+ * configuration is shared with other machines. There, the installed command is started by its name. Never npx: until the package is published,
+ * anyone who takes the name in the registry could run code on those machines.
  */
 export function serverLaunch({ execPath, script, platform }: Running, scope: InstallScope): Launch {
   const parts = script.split(/[\\/]/);
@@ -30,7 +30,7 @@ export function serverLaunch({ execPath, script, platform }: Running, scope: Ins
 /** On Windows an installed command is a script, which only a shell can start. */
 const installedLaunch = (platform: NodeJS.Platform): Launch => (platform === "win32" ? { command: "cmd", args: ["/c", "holdfast"] } : { command: "holdfast", args: [] });
 
-/** What a person must know about a launch that depends on what each machine has. */
+/** What the user must know about a launch that depends on each machine's setup. */
 export const launchNote = ({ command, args }: Launch): readonly string[] =>
   command === "holdfast" || (command === "cmd" && args[1] === "holdfast")
     ? [
@@ -38,12 +38,12 @@ export const launchNote = ({ command, args }: Launch): readonly string[] =>
       ]
     : [];
 
-/** The same as one line for a shell. */
+/** The same as one shell command line. */
 export function shellLine({ command, args }: Launch, more: readonly string[]): string {
   const words = command === "cmd" && args[0] === "/c" ? args.slice(1) : [command, ...args];
   return [...words, ...more].map(shellWord).join(" ");
 }
 
-/** Double quotes mean the same to every shell a client may use, as long as nothing inside is special to one of them. */
+/** Double quotes mean the same in every shell a client may use, as long as nothing inside is special to one of them. */
 const shellWord = (word: string): string =>
   /^[\w@%+=:,./-]+$/.test(word) ? word : /["$`\\!]/.test(word) && !/^[A-Za-z]:\\/.test(word) ? `'${word.replaceAll("'", `'\\''`)}'` : `"${word}"`;

@@ -1,6 +1,6 @@
-/** How many lines around a change are shown. */
+/** The number of unchanged lines shown around a change. */
 const contextLines = 2;
-/** Two long and different texts are shown as a whole: finding the shortest difference would take too long. */
+/** Longer texts that differ are shown whole: computing the shortest difference would take too long. */
 const comparedLinesMax = 2_000;
 
 interface Line {

@@ -1,21 +1,21 @@
 import { HoldfastError } from "./errors.ts";
 
 interface BudgetOptions {
-  /** Of one owner; default: as much as there is at all. */
+  /** The limit for one owner; defaults to the whole budget. */
   readonly ownerBytesMax?: number;
-  /** How far above the maximum an owner that holds nothing may still be admitted: others that hold everything must not shut it out. */
+  /** How far above the maximum an owner that holds nothing may still be admitted, so that owners that hold everything cannot shut it out. */
   readonly reserveBytesMax?: number;
-  /** Requests of one owner that may wait for room; one more is refused with `unavailable`. */
+  /** The most requests of one owner that may wait for memory; further ones fail with `unavailable`. */
   readonly ownerWaitingMax?: number;
-  /** What is said of those that wait, after their number. */
+  /** Describes the waiting requests in the error, after their number. */
   readonly whatWaits?: string;
 }
 
-/** What one owner holds and waits for. */
+/** What one owner holds and is waiting for. */
 interface Owner {
   readonly name: string;
   used: number;
-  /** The one holding that may grow although there is no room, so that holdings that wait for each other cannot wait for ever. */
+  /** The one holding that may grow beyond the limit, so that holdings that wait for each other cannot deadlock. */
   growing: Holding | undefined;
   readonly waiting: Waiter[];
 }
@@ -27,8 +27,8 @@ interface Waiter {
 }
 
 /**
- * Bytes that may be in memory at one time, for all owners and for each of them. Work that needs some waits until there is room;
- * a need larger than the maximum waits until nothing else is held. Counted in whole bytes: sums of fractions might never come back to zero.
+ * Limits the bytes in memory at one time, for all owners together and for each of them. Work that needs memory waits until there is room;
+ * a request larger than the maximum waits until nothing else is held. Bytes are whole numbers: sums of fractions might never return to zero.
  */
 export class Budget {
   readonly #bytesMax: number;
@@ -47,7 +47,7 @@ export class Budget {
       ownerBytesMax = bytesMax,
       reserveBytesMax = 0,
       ownerWaitingMax = Number.POSITIVE_INFINITY,
-      whatWaits = "calls of this caller are already waiting for memory to build their answers",
+      whatWaits = "calls from this caller are already waiting for memory",
     }: BudgetOptions = {},
   ) {
     this.#bytesMax = bytesMax;
@@ -69,7 +69,7 @@ export class Budget {
     return new Holding(this, owner);
   }
 
-  /** Undefined: the bytes are the holding's at once. For `Holding` alone. */
+  /** Undefined: the bytes were granted at once. Only `Holding` calls this. */
   reserve(holding: Holding, bytes: number): Promise<void> | undefined {
     const owner = this.#ownerOf(holding.owner);
     if (owner.waiting.length === 0 && this.#mayTake(owner, holding, bytes)) {
@@ -82,7 +82,7 @@ export class Budget {
       });
     return new Promise((go) => {
       const waiter = { holding, bytes, go };
-      // A holding that already has something comes first: it ends, and gives back, sooner than one that has not begun.
+      // A holding that already has memory comes first, because it finishes and releases its memory sooner than one that has not begun.
       if (holding.bytes > 0) owner.waiting.unshift(waiter);
       else owner.waiting.push(waiter);
       this.#waiting += 1;
@@ -90,7 +90,7 @@ export class Budget {
     });
   }
 
-  /** The holding turned out larger or smaller; never waits. For `Holding` alone. */
+  /** Adjusts a holding that turned out larger or smaller; never waits. Only `Holding` calls this. */
   change(holding: Holding, bytes: number): void {
     const owner = this.#ownerOf(holding.owner);
     owner.used += bytes;
@@ -99,7 +99,7 @@ export class Budget {
     this.#forgetIdle(owner);
   }
 
-  /** For `Holding` alone. */
+  /** Only `Holding` calls this. */
   release(holding: Holding, bytes: number): void {
     const owner = this.#ownerOf(holding.owner);
     if (owner.growing === holding) {
@@ -128,7 +128,7 @@ export class Budget {
     holding.bytes += bytes;
   }
 
-  /** Those that hold least are served first. */
+  /** Owners that hold the least are served first. */
   #wake(): void {
     if (this.#waiting === 0) return;
     const owners = [...this.#owners.values()].filter(({ waiting }) => waiting.length > 0).sort((a, b) => a.used - b.used);
@@ -156,7 +156,7 @@ export class Budget {
   }
 }
 
-/** What one piece of work holds of a budget, from its first reservation until it is released. */
+/** The memory that one piece of work holds, from its first reservation until its release. */
 export class Holding {
   readonly owner: string;
   readonly #budget: Budget;
@@ -167,12 +167,12 @@ export class Holding {
     this.owner = owner;
   }
 
-  /** Resolves when the bytes are there; undefined: at once. Throws `unavailable` where too many wait already. */
+  /** Resolves when the bytes are granted; undefined: at once. Throws `unavailable` if too many requests are waiting. */
   reserve(bytes: number): Promise<void> | undefined {
     return this.#budget.reserve(this, Math.ceil(bytes));
   }
 
-  /** So many bytes more (or fewer) than reserved. */
+  /** Adjusts the reservation by this many bytes, up or down. */
   change(bytes: number): void {
     const before = this.bytes;
     this.bytes = Math.ceil(before + bytes);
@@ -181,7 +181,7 @@ export class Holding {
 
   release(): void {
     const { bytes } = this;
-    // First, because giving back may let this very holding in again where it still waits for more.
+    // Set first, because the release may grant memory to this same holding if it is still waiting for more.
     this.bytes = 0;
     this.#budget.release(this, bytes);
   }

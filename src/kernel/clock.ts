@@ -1,13 +1,12 @@
 /**
- * Time comes in through the door: everything below the surfaces that waits or asks for the time is given a clock,
- * so that tests own time. `turn` ends when the event loop has handled what is already waiting;
- * the committer uses it to gather a batch without adding measurable delay.
+ * The source of time. Everything below the surfaces that waits or needs the time gets a clock passed in, so that tests control time.
+ * `turn` calls back once the event loop has handled what is already queued; the committer uses it to collect a batch without adding measurable delay.
  */
 export interface Clock {
   nowMs(): number;
-  /** Resolves after `ms`, or at once (without throwing) when the signal is aborted. */
+  /** Resolves after `ms`, or at once (without throwing) if the signal is aborted. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
-  /** Like sleep, for chores in the background: it does not keep the process alive. */
+  /** Like sleep, for background tasks: it does not keep the process alive. */
   rest(ms: number, signal?: AbortSignal): Promise<void>;
   turn(then: () => void): void;
 }

@@ -1,9 +1,9 @@
 const unitMs: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 };
 
-/** What a person may write for a length of time; said in every refusal. */
+/** The accepted forms of a duration, for error messages. */
 export const durationForms = "a duration such as 45, 45s, 250ms, 5m, 1h, 1h30m, 7d (a bare number means seconds)";
 
-/** Milliseconds of `90`, `90s`, `1.5h` or `1h30m`; undefined when the text is not a duration. */
+/** Parses `90`, `90s`, `1.5h` or `1h30m` to milliseconds; undefined if the text is not a duration. */
 export function parseDurationMs(text: string): number | undefined {
   const trimmed = text.trim();
   if (/^\d+(\.\d+)?$/.test(trimmed)) return Number(trimmed) * 1_000;
@@ -13,7 +13,7 @@ export function parseDurationMs(text: string): number | undefined {
   return totalMs;
 }
 
-/** The largest units first, two at most: `2h 5m`, `45s`, `120ms`. */
+/** At most two units, largest first: `2h 5m`, `45s`, `120ms`. */
 export function formatDuration(ms: number): string {
   if (ms < 1_000) return `${Math.round(ms)}ms`;
   const units = [

@@ -1,6 +1,6 @@
 /**
- * Every failure a caller can meet, in one closed table. Surfaces derive their words from it:
- * MCP puts the code into `structuredContent.error`, the CLI exits with `exit`, HTTP answers `http`.
+ * Every error a caller can get, in one closed table. Surfaces derive their form from it:
+ * MCP puts the code into `structuredContent.error`, the CLI exits with `exit`, HTTP responds with `http`.
  * `retry`: "never" = the same call will fail again; "backoff" = the same call may succeed later.
  */
 export const errorCodes = {
@@ -13,14 +13,19 @@ export const errorCodes = {
   claim_held: { retry: "never", http: 409, exit: 4, meaning: "The run is claimed by another agent; nothing was changed." },
   workflow_finished: { retry: "never", http: 409, exit: 4, meaning: "The run has ended and accepts no more claims or steps." },
   request_key_reused: { retry: "never", http: 409, exit: 4, meaning: "This request key was used before with other arguments; nothing was changed." },
-  compacted: { retry: "never", http: 410, exit: 5, meaning: "The asked-for past is older than the history that is kept." },
-  limit_exceeded: { retry: "never", http: 413, exit: 2, meaning: "A stated limit would be broken; nothing was changed." },
+  compacted: { retry: "never", http: 410, exit: 5, meaning: "The requested revision or time is older than the stored history." },
+  limit_exceeded: { retry: "never", http: 413, exit: 2, meaning: "A limit would be exceeded; nothing was changed." },
   read_only: { retry: "never", http: 403, exit: 2, meaning: "This server was started read-only or without that tool." },
-  unauthenticated: { retry: "never", http: 401, exit: 2, meaning: "The server wants a credential, or the one that was given is wrong, expired or revoked." },
-  forbidden: { retry: "never", http: 403, exit: 2, meaning: "The credential does not allow this, or the request came from a place it must not come from." },
-  rate_limited: { retry: "backoff", http: 429, exit: 6, meaning: "Too many requests or open streams of one caller; nothing was changed. Go slower." },
+  unauthenticated: { retry: "never", http: 401, exit: 2, meaning: "The server requires a credential, or the given one is wrong, expired or revoked." },
+  forbidden: { retry: "never", http: 403, exit: 2, meaning: "The credential does not allow this, or the request's origin is not allowed." },
+  rate_limited: { retry: "backoff", http: 429, exit: 6, meaning: "Too many requests or open streams from one caller; nothing was changed. Slow down." },
   unavailable: { retry: "backoff", http: 503, exit: 6, meaning: "The store cannot be reached or is too busy; nothing was changed." },
-  outcome_unknown: { retry: "never", http: 503, exit: 6, meaning: "The answer was lost: the write may or may not have happened. Ask again with the same request key, or read." },
+  outcome_unknown: {
+    retry: "never",
+    http: 503,
+    exit: 6,
+    meaning: "The answer was lost: the write may or may not have happened. Retry with the same request key, or read the current state.",
+  },
   moved: { retry: "never", http: 410, exit: 6, meaning: "The namespace was moved to another store; nothing was changed." },
   storage_full: { retry: "backoff", http: 507, exit: 6, meaning: "The disk or quota is full; nothing was changed." },
   store_unsupported: { retry: "never", http: 500, exit: 7, meaning: "The store cannot be opened safely here; the message says what to change." },
@@ -33,11 +38,11 @@ export const errorCodes = {
 export type ErrorCode = keyof typeof errorCodes;
 
 export interface ErrorExtras {
-  /** One sentence on what to do next. */
+  /** One sentence that says what to do next. */
   readonly hint?: string;
-  /** Machine-readable facts; plain JSON, no secret, no path. */
+  /** Machine-readable details in plain JSON, without secrets or paths. */
   readonly details?: Readonly<Record<string, unknown>>;
-  /** The message for callers on the machine of the store, where it may name files and addresses. Everybody else gets the message itself, which names none. */
+  /** The message for callers on the store's machine; it may name files and addresses. Other callers get `message`, which names none. */
   readonly localMessage?: string;
   readonly cause?: unknown;
 }
@@ -60,6 +65,6 @@ export class HoldfastError extends Error {
 
 export const isHoldfastError = (error: unknown, code?: ErrorCode): error is HoldfastError => error instanceof HoldfastError && (code === undefined || error.code === code);
 
-/** Shorthand for the most common refusal: names the field and what is allowed. */
+/** Shorthand for the most common error: names the field and what is allowed. */
 export const invalidInput = (field: string, allowed: string, details: Record<string, unknown> = {}): HoldfastError =>
   new HoldfastError("invalid_input", `${field}: ${allowed}`, { details: { field, ...details } });

@@ -1,20 +1,20 @@
 interface FairQueueOptions {
-  /** Calls back when the event loop has handled what is already waiting. */
+  /** Calls back once the event loop has handled what is already queued. */
   turn(then: () => void): void;
   nowMs(): number;
-  /** How long work may go on before the event loop turns. */
+  /** How long work may run before it yields to the event loop. */
   readonly sliceMs?: number;
-  /** Calls back when the work that was just started has ended or waits for something. */
+  /** Calls back when the work just started has ended or is waiting for something. */
   settle?(then: () => void): void;
 }
 
-/** The work of one owner. */
+/** The queued work of one owner. */
 interface OwnerQueue {
   readonly owner: string;
   readonly waiting: (() => void)[];
-  /** Start-time fair queuing: the virtual time at which the queue's next piece of work begins. */
+  /** Start-time fair queuing: the virtual time at which this queue's next piece of work begins. */
   nextAtMs: number;
-  /** What one piece of its work takes, as far as known; rises at once and falls slowly. */
+  /** The estimated cost of one piece of its work; rises at once and falls slowly. */
   costMs: number;
 }
 
@@ -25,14 +25,15 @@ interface Run {
 }
 
 const sliceMsDefault = 8;
-/** Requests of one owner that are started together: step by step, their code stays in the processor's cache. */
+/** Requests of one owner that are started together, so that their code stays in the processor's cache. */
 const groupMax = 32;
 const queuesMax = 1_024;
 const costFall = 0.1;
 
 /**
- * Shares one event loop among owners by the time their work takes: whoever has used least goes next, however many requests the others have waiting and however
- * much each of those costs. A request on an idle server starts at once. Work that is longer than a slice calls `pause` between its parts.
+ * Shares one event loop among owners by the time their work takes. The owner that has used the least goes next,
+ * however many requests the others have queued and however expensive each of those is. A request on an idle server
+ * starts at once. Work that takes longer than a slice calls `pause` between its parts.
  */
 export class FairQueue {
   readonly #turn: FairQueueOptions["turn"];
@@ -59,15 +60,15 @@ export class FairQueue {
     return this.#waiting;
   }
 
-  /** Before a request is worked on. Resolves when it is its owner's turn; undefined: at once. */
+  /** Called before work on a request starts. Resolves when it is the owner's turn; undefined: at once. */
   enter(owner: string): Promise<void> | undefined {
     this.#came += 1;
     this.#endTurn();
-    // Requests that come together are gathered, so that the fair order is known before the first of them starts.
+    // Requests that arrive together are collected first, so that the fair order is known before any of them starts.
     return this.#came > 1 || this.#cameBefore > 1 ? this.#wait(owner) : this.#start(owner);
   }
 
-  /** Between two parts of long work. Undefined: the slice is not used up. */
+  /** Called between two parts of long work. Undefined: the slice is not used up yet. */
   pause(owner: string): Promise<void> | undefined {
     const run = this.#run;
     if (run === undefined) return this.#start(owner);
@@ -84,7 +85,7 @@ export class FairQueue {
   #wait(owner: string): Promise<void> {
     return new Promise((go) => {
       const queue = this.#queueOf(owner);
-      // An owner that was quiet has saved nothing up: it starts beside the others, not before all they have waiting.
+      // An idle owner earns no credit: it starts level with the others, not ahead of everything they have queued.
       if (queue.waiting.length === 0) queue.nextAtMs = Math.max(queue.nextAtMs, this.#virtualMs);
       queue.waiting.push(go);
       this.#waiting += 1;
@@ -99,7 +100,7 @@ export class FairQueue {
       this.#isTurning = false;
       this.#cameBefore = this.#came;
       this.#came = 0;
-      // What is running goes on with the queue when it has ended.
+      // The running work continues with the queue when it ends.
       if (this.#run !== undefined) return;
       this.#sliceEndsMs = this.#nowMs() + this.#sliceMs;
       this.#next();
@@ -151,5 +152,5 @@ export class FairQueue {
   }
 }
 
-/** Ticks run when no microtask is left: by then every promise that could go on has gone on. */
+/** process.nextTick callbacks queued here run once no microtask is left. By then, every promise that could continue has done so. */
 const afterMicrotasks = (then: () => void): void => queueMicrotask(() => process.nextTick(then));

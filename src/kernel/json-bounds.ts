@@ -4,23 +4,23 @@ const comma = 0x2c;
 
 export interface JsonBounds {
   readonly depthMax: number;
-  /** Members, items and the objects and lists themselves, all together. */
+  /** Counts members, items, objects and lists together. */
   readonly elementsMax: number;
 }
 
 /**
- * Which bound a text goes over, judged before it is parsed: a few megabytes of brackets or of tiny members take seconds to parse and a hundred times their
- * size in memory. Of what is no JSON it says something or nothing; it ends all the same.
+ * Checks the bounds before parsing: a few megabytes of brackets or tiny members take seconds to parse and a hundred times their size in memory.
+ * For text that is not JSON the result is unspecified, but the check always ends.
  */
 export function exceededBound(json: Buffer, { depthMax, elementsMax }: JsonBounds): "depth" | "elements" | undefined {
-  // Too short for either.
+  // The text is too short to exceed either bound.
   if (json.length <= depthMax && json.length <= elementsMax) return undefined;
   let depth = 0;
   let elements = 0;
   for (let i = 0; i < json.length; i += 1) {
     switch (json[i]) {
       case quote:
-        // To the closing quote, in hops: strings are most of a large message.
+        // Skip to the closing quote, because strings make up most of a large message.
         i = closingQuote(json, i);
         break;
       case comma:
@@ -44,7 +44,7 @@ export function exceededBound(json: Buffer, { depthMax, elementsMax }: JsonBound
   return undefined;
 }
 
-/** The outermost object with null for every object and list in it: enough to answer a message that is too much to parse. */
+/** The outermost object with null in place of every nested object and list: enough to respond to a message that is too large to parse. */
 export function outlineOf(json: Buffer): string {
   const parts: string[] = [];
   let depth = 0;

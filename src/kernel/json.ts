@@ -4,8 +4,8 @@ export type Json = null | boolean | number | string | readonly Json[] | { readon
 export type JsonObject = { readonly [key: string]: Json };
 
 /**
- * JSON text with object keys in code-unit order: equal values give equal text.
- * `undefined` members are left out, as JSON.stringify does.
+ * JSON text with object keys in code-unit order, so that equal values give equal text.
+ * `undefined` members are left out, as in JSON.stringify.
  */
 export function canonicalJson(value: unknown): string {
   if (value === null || typeof value !== "object") return JSON.stringify(value) ?? "null";
@@ -17,5 +17,5 @@ export function canonicalJson(value: unknown): string {
   return `{${members.join(",")}}`;
 }
 
-/** Same arguments, same fingerprint; used to tell a retry from a reused request key. */
+/** Equal arguments have equal fingerprints; used to distinguish a retry from a reused request key. */
 export const fingerprint = (value: unknown): string => createHash("sha256").update(canonicalJson(value)).digest("hex").slice(0, 32);

@@ -1,6 +1,6 @@
 /**
- * One line of JSON per event, on standard error only: standard output belongs to the protocol. Whatever the facts hold, an event is one line, of bounded length,
- * that shows on a terminal as what it is; and writing it never fails whoever tells it.
+ * One line of JSON per event, on standard error only, because standard output carries the protocol. Whatever the facts contain,
+ * an event is a single line of limited length that is safe to show on a terminal, and logging never throws.
  */
 export type LogLevel = "debug" | "info" | "warn" | "error";
 export type Log = (level: LogLevel, event: string, facts?: Readonly<Record<string, unknown>>) => void;
@@ -21,9 +21,22 @@ export const openLog =
 
 export const silentLog: Log = () => {};
 
+/** Keeps what is told until it is known whether anybody should read it: `release` writes it, and from then on nothing is held. */
+export function heldLog(log: Log): { readonly log: Log; release(): void } {
+  const held: Parameters<Log>[] = [];
+  let isHeld = true;
+  return {
+    log: (...told) => void (isHeld ? held.push(told) : log(...told)),
+    release() {
+      isHeld = false;
+      for (const told of held.splice(0)) log(...told);
+    },
+  };
+}
+
 let listening = false;
 
-/** A reader that went away must not become an event of its own, which nobody could be told either. */
+/** If standard error is closed, the write error must not become an uncaught exception. */
 function writeToStderr(line: string): void {
   if (!listening) {
     listening = true;
@@ -35,18 +48,18 @@ function writeToStderr(line: string): void {
 function lineOf(head: Readonly<Record<"time" | "level" | "event", string>>, facts: Readonly<Record<string, unknown>> = {}): string {
   let text: string;
   try {
-    // No fact takes the place of the head.
+    // Repeated last, so that no fact can overwrite the head.
     text = JSON.stringify({ ...head, ...(bounded(facts, 0) as object), ...head });
     if (text.length > lineMax) text = JSON.stringify({ ...head, cut: `${text.slice(0, lineMax)}…` });
   } catch (error) {
-    text = JSON.stringify({ ...head, problem: `the facts could not be written: ${String(error).slice(0, 200)}` });
+    text = JSON.stringify({ ...head, problem: `the facts could not be serialized: ${String(error).slice(0, 200)}` });
   }
   return `${text.replace(unseen, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`)}\n`;
 }
 
 /**
- * What JSON leaves as it is, and what a terminal or a reader of lines would act upon: control characters, the line breaks of Unicode, and those that turn the direction
- * of text around.
+ * Characters that JSON leaves unescaped but a terminal or a line reader would interpret: control
+ * characters, Unicode line breaks, and marks that change the direction of text.
  */
 const unseen = /[\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
 

@@ -1,7 +1,7 @@
-// Not node:net: whatever could open a connection is loaded only by the parts that exist for one.
+// A regular expression instead of node:net: only modules that need the network may load code that can open connections.
 const loopbackFour = /^(?:::ffff:)?127(?:\.(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)){3}$/;
 
-/** Whether only this machine can reach what is bound to the address. */
+/** Whether only this machine can reach a server bound to this address. */
 export function isLoopbackAddress(address: string): boolean {
   const plain = address.toLowerCase().replace(/^\[(.*)\]$/, "$1");
   return plain === "localhost" || plain === "::1" || loopbackFour.test(plain);

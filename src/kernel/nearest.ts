@@ -1,4 +1,4 @@
-/** The candidate a person most likely meant: at most a third of its letters differ, or it begins the same. */
+/** The candidate that was most likely meant: it starts with the word, or differs in at most a third of its letters. */
 export function nearest(word: string, candidates: readonly string[]): string | undefined {
   let best: { readonly candidate: string; readonly distance: number } | undefined;
   for (const candidate of candidates) {
@@ -8,7 +8,7 @@ export function nearest(word: string, candidates: readonly string[]): string | u
   return best?.candidate;
 }
 
-/** Letters to insert, remove, replace or swap with their neighbour to get from one word to the other. */
+/** The number of insertions, deletions, replacements and swaps of adjacent letters that turn one word into the other. */
 function editDistance(a: string, b: string): number {
   let beforeLast: number[] = [];
   let last = Array.from({ length: b.length + 1 }, (_, j) => j);
@@ -28,14 +28,14 @@ function editDistance(a: string, b: string): number {
 
 const shownMax = 80;
 
-/** What was typed, short enough to be repeated in a message. */
+/** Text from the user, short enough to repeat in a message. */
 export const quotedName = (text: string): string => JSON.stringify(text.length <= shownMax ? text : `${text.slice(0, shownMax)}…`);
 
-/** `; did you mean state?`, or nothing where no candidate is close. */
+/** `; did you mean state?`, or nothing if no candidate is close. */
 export function suggestion(word: string, candidates: readonly string[]): string {
   const close = nearest(word, candidates);
   return close === undefined ? "" : `; did you mean ${close}?`;
 }
 
-/** The end of a message about a word that is none of the allowed ones: `must be one of a, b (got "aa"; did you mean a?)`. */
+/** The end of an error about a word that is not allowed: `must be one of a, b (got "aa"; did you mean a?)`. */
 export const mustBeOneOf = (word: string, allowed: readonly string[]): string => `must be one of ${allowed.join(", ")} (got ${quotedName(word)}${suggestion(word, allowed)})`;

@@ -1,9 +1,9 @@
-/** One piece of work in a trace, as the code that does the work sees it: it names the parts and says how they ended. Undefined when tracing is off. */
+/** One operation in a trace, as seen by the code that performs it. Undefined when tracing is off. */
 export interface Span {
-  /** A part of this work. */
+  /** Starts a child operation. */
   child(name: string, attributes?: SpanAttributes): Span;
   set(attributes: SpanAttributes): void;
-  /** It came to nothing; `type` is an error's code or another word of few. */
+  /** Marks the operation as failed; `type` is an error's code or another word from a small set. */
   fail(type: string): void;
   end(): void;
   /** 32 hexadecimal digits, for log lines. */
@@ -12,7 +12,7 @@ export interface Span {
 
 export type SpanAttributes = Readonly<Record<string, string | number | boolean | undefined>>;
 
-/** Where a trace that began elsewhere goes on, as W3C Trace Context writes it; what a caller sent, not checked yet. */
+/** The W3C Trace Context of a trace that began elsewhere, as sent by the caller and not yet checked. */
 export interface TraceContext {
   readonly traceparent?: unknown;
   readonly tracestate?: unknown;
@@ -20,8 +20,8 @@ export interface TraceContext {
 
 export interface Tracer {
   /**
-   * The work for one request. The context in the message is what it is part of; that of the transport is linked, or takes its place where the message has none.
-   * Undefined: it is not to be recorded, as its context or the sampling says.
+   * Starts the span for a request. The context in the message is the parent; the transport's context is linked, or is the parent if
+   * the message has none. Undefined: the request is not recorded, because of its context or the sampling.
    */
   server(name: string, contexts: { readonly message?: TraceContext; readonly transport?: TraceContext }, attributes: SpanAttributes): Span | undefined;
 }

@@ -1,4 +1,4 @@
-/** What stands before the colon of a store's URL, and how the whole looks. */
+/** The schemes of store URLs, each with an example of the whole URL. */
 const forms = {
   sqlite: "sqlite:PATH",
   postgres: "postgres://USER@HOST:5432/DATABASE",
@@ -14,7 +14,7 @@ const forms = {
 
 export type StoreScheme = keyof typeof forms;
 
-/** For messages: every form once. */
+/** Every form once, for messages. */
 export const storeForms = Object.values(forms)
   .filter((form) => form !== undefined)
   .join(", ")
@@ -25,7 +25,7 @@ export function schemeOf(url: string): StoreScheme | undefined {
   return scheme !== undefined && Object.hasOwn(forms, scheme) ? (scheme as StoreScheme) : undefined;
 }
 
-/** A first look that needs no engine; the engine reads the rest. */
+/** A first check that needs no engine; the engine checks the rest. */
 export function storeProblem(url: string): string | undefined {
   const scheme = schemeOf(url);
   if (scheme === undefined || (scheme === "sqlite" && url.length === "sqlite:".length)) return `must be ${storeForms}`;
@@ -34,11 +34,14 @@ export function storeProblem(url: string): string | undefined {
   return undefined;
 }
 
-/** A store's URL as it may be shown, logged and stored: without password and without settings. A password may hold any character, so all up to the last @ counts as it. */
+/**
+ * The URL without password and settings, so that it can be shown, logged and stored. A password may
+ * contain any character, so everything up to the last @ is removed, except for the user.
+ */
 export function shownUrl(url: string): string {
   const [, start = "", rest = ""] = /^([a-z+]+:\/\/)(.*)$/s.exec(url) ?? [];
   if (start === "") return url;
-  // Whether such an @ ends a password or belongs to a setting cannot be told: then nothing of it is shown.
+  // The @ may end a password or be part of a setting. Since that is unclear, nothing after the scheme is shown.
   const settings = rest.search(/[?#]/);
   if (settings >= 0 && rest.includes("@", settings)) return `${start}…`;
   const at = rest.lastIndexOf("@");
@@ -47,10 +50,10 @@ export function shownUrl(url: string): string {
   return `${start}${user === "" ? "" : `${user}@`}${address}`;
 }
 
-/** The settings that say which of several stores in one place is meant. */
+/** Settings that select one of several stores on the same server. */
 const addressSettings = ["schema", "prefix"];
 
-/** Where a store is, as it may be shown, stored and compared: as above, but two stores in one server stay two. */
+/** The store's address, safe to show, store and compare. Unlike `shownUrl`, it distinguishes two stores on one server. */
 export function storeAddress(url: string): string {
   const shown = shownUrl(url);
   if (shown === url) return url;

@@ -1,5 +1,5 @@
 /**
- * An estimate that needs no tokenizer: four bytes a token. On our own schemas and descriptions it lies 2 to 7 percent above
- * what the tokenizers of two model families count, so a budget kept by it is kept.
+ * An estimate without a tokenizer: four bytes per token. For our own schemas and descriptions it is 2 to 7 percent above
+ * the counts of two model families' tokenizers, so text within an estimated budget is within the real one.
  */
 export const estimateTokens = (text: string): number => Math.ceil(Buffer.byteLength(text) / 4);

@@ -1,2 +1,2 @@
-/** The one place in the code that names the version; a test holds it equal to package.json. */
+/** The only place in the code that states the version; a test checks that it equals package.json. */
 export const version = "0.1.0";

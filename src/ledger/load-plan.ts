@@ -4,22 +4,22 @@ import type { IndexedText, NamespaceFacts, StoredKey, StoredLogRow, StoredRecord
 import { logPositionOf, revisionAt, seqAt } from "./log-position.ts";
 import type { BatchPlan, StoredSlot, Tombstone } from "./plan-batch.ts";
 
-/** The log before records are taken over. */
+/** The log before the records are loaded. */
 export interface LoadedLog {
-  /** Where its newest row is; 0 when there is none. */
+  /** The position of its newest row; 0 if the log is empty. */
   readonly newest: number;
-  /** Is this row, which is not above the newest, there? */
+  /** Whether the log has this row. The position must not be above the newest. */
   has(logPosition: number): boolean;
 }
 
 /**
- * Decides what records of another store change: log rows and request keys by way of a batch plan, which an engine writes as it writes any batch;
- * and what keys say that no row says.
+ * Decides which changes the records of another store make. Log rows and request keys go through a batch plan, which an engine writes like any other batch.
+ * Tombstones and index texts, which no log row contains, are listed here.
  */
 export class RecordLoadPlan {
-  /** Entries that were there before and become findable. */
+  /** Entries that existed before the load and become findable. */
   readonly texts: { readonly key: string; readonly slot: StoredSlot; readonly index: IndexedText }[] = [];
-  /** Keys that are gone, and of which nothing was known. */
+  /** Deleted keys that this store did not know about. */
   readonly tombstones: (Tombstone & { readonly key: string })[] = [];
   readonly #batch: BatchPlan;
 
@@ -35,7 +35,7 @@ export class RecordLoadPlan {
     }
   }
 
-  /** The same rows again change nothing; older ones that are not there would be out of order. */
+  /** Loading the same rows again changes nothing. Older rows that are missing from the log are rejected, because they would be out of order. */
   #takeRows(rows: readonly StoredLogRow[], log: LoadedLog): void {
     let { newest } = log;
     for (const row of rows) {
@@ -52,22 +52,22 @@ export class RecordLoadPlan {
     const slot = this.#batch.find(key);
     const logPosition = logPositionOf(revision, seq);
     if (!present) {
-      // What the log said of the key is never less right: a page of the walk may be of later, and then the log brings it too.
+      // The log is authoritative for this key. A page of keys may have been read later than the log rows, but then the log brings the deletion too.
       if (slot.logPosition !== undefined) return;
       slot.logPosition = logPosition;
       slot.version = version;
       this.tombstones.push({ key, logPosition, version });
       return;
     }
-    // A page of the walk may be older than the log that was loaded since: then a later page brings the text.
+    // The page may be older than the log rows loaded since it was read. In that case a later page brings the text.
     if (index === undefined || !slot.present || slot.logPosition !== logPosition) return;
-    // The same row has the same text: what is findable already stays as it is.
+    // The same row always has the same text, so an entry that is already findable stays as it is.
     if (slot.row === undefined && slot.stored?.findable === false && slot.index === undefined) this.texts.push({ key, slot: slot.stored, index });
     slot.index = index;
   }
 }
 
-/** The facts of another store, without its seal, if this one can continue from them. */
+/** Returns the facts of another store without its seal, or throws if this store cannot continue from them. */
 export function requireLoadable({ seal: _seal, ...facts }: NamespaceFacts): Omit<NamespaceFacts, "seal"> {
   if (facts.revision > limits.revisionMax) throw new HoldfastError("limit_exceeded", `facts.revision: must be at most ${limits.revisionMax} (got ${facts.revision})`);
   return facts;

@@ -2,10 +2,13 @@ import { requireKept, wholeRevisions } from "../store/engine-rules.ts";
 import { limits } from "../store/limits.ts";
 import type { LogPage, LogQuery, LogRow, NamespaceFacts, Revision } from "../store/store.ts";
 
-/** Revisions examined by one call: a filter that matches nothing must not walk a whole long history. */
+/** Limits the revisions that one call examines, so that a filter that matches nothing does not walk the whole history. */
 export const revisionsPerCall = 20_000;
-/** Up to so many rows under the asked keys, going by key is cheaper than going by revision. */
+/** Up to this many rows under the requested keys, reading by key is cheaper than reading by revision. */
 export const narrowRowsMax = 20_000;
+
+/** Whether the values are limited in size or come with previous values. If so, the page is found first, and then as many values as fit are read. */
+export const boundsValues = ({ values, previous, valuesBytesMax }: LogQuery): boolean => values !== false && (previous === true || valuesBytesMax !== undefined);
 
 /** The first and the last revision that a call examines. */
 export interface RevisionSpan {
@@ -22,7 +25,7 @@ export class LogPaging {
   readonly #query: LogQuery;
   readonly #space: Pick<NamespaceFacts, "revision" | "compacted" | "gaps">;
 
-  /** Throws `compacted` where the past that is requested is not kept. */
+  /** Throws `compacted` if the requested history is no longer kept. */
   constructor(query: LogQuery, space: Pick<NamespaceFacts, "revision" | "compacted" | "gaps">) {
     this.#query = query;
     this.#space = space;
@@ -32,14 +35,14 @@ export class LogPaging {
     if (query.after !== undefined && !query.lenient) requireKept(this.after, space);
   }
 
-  /** What one call examines, from the nearest revision that has rows: where compaction has been, most have none. */
+  /** The revisions that one call examines, starting at the nearest revision that has rows: after compaction, most revisions have none. */
   spanFrom(nearest: Revision): RevisionSpan {
     return this.#query.reverse
       ? { from: Math.max(this.after + 1, nearest - revisionsPerCall + 1), to: nearest }
       : { from: nearest, to: Math.min(this.last, nearest + revisionsPerCall - 1) };
   }
 
-  /** `fetched`: as many rows as `rowsToFetch` says. `examined`: the revisions they come from, if those are not all. */
+  /** `fetched`: as many rows as `rowsToFetch` requires. `examined`: the revisions they come from, if not all were examined. */
   page(fetched: readonly LogRow[], examined?: RevisionSpan): LogPage {
     const { reverse } = this.#query;
     const { revision } = this.#space;
@@ -50,7 +53,7 @@ export class LogPaging {
     return { rows, through: reverse ? examined.from : this.#outsideGaps(examined.to), done: false, revision };
   }
 
-  /** Nobody can continue from inside a gap; nothing lies between its beginning and there. */
+  /** A caller cannot continue from inside a gap. Nothing lies between the start of the gap and `revision`, so the start is equivalent. */
   #outsideGaps(revision: Revision): Revision {
     return this.#space.gaps.find(([kept, base]) => revision > kept && revision < base)?.[0] ?? revision;
   }

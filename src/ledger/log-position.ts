@@ -1,7 +1,7 @@
 import { limits } from "../store/limits.ts";
 import type { Revision } from "../store/store.ts";
 
-/** Where a log row is, as one number that JavaScript holds exactly and that sorts as the log does: revision (43 bits) | position within it (8 bits). */
+/** The position of a log row as one number: revision (43 bits) | index within the revision (8 bits). JavaScript represents it exactly, and it sorts in log order. */
 export const seqCount = 256;
 
 if (limits.commitRowsMax > seqCount) throw new RangeError("A commit may have more rows than a place can number.");
@@ -11,8 +11,8 @@ export const revisionAt = (logPosition: number): Revision => Math.floor(logPosit
 export const seqAt = (logPosition: number): number => logPosition % seqCount;
 
 /**
- * Each log row points to the one before it of the same key, so the history of a key is a chain that begins at its entry (or at what is remembered of it).
+ * Each log row points to the previous row of the same key. The history of a key is therefore a chain that starts at its entry, or at its tombstone.
  * An index by key would cost a random page in every commit; the chain costs nothing, because rows are only ever appended.
- * Every so many versions a row also points to the last such row (`jump`; the newest of them is the key's `anchor`), so that the far past of a busy key is near.
+ * Every `jumpEvery` versions, a row also points to the previous such row (`jump`; the newest of them is the key's `anchor`). This keeps the distant past of a busy key close.
  */
 export const jumpEvery = 128;

@@ -21,63 +21,75 @@ import type {
 import { systemWriter } from "../store/store.ts";
 import { jumpEvery, logPositionOf, revisionAt } from "./log-position.ts";
 
-/** What is remembered of a key: where its newest log row is, or was, and the beginnings of its chain (see place.ts). */
+/** The record of a key: the position of its newest log row, which may have been compacted since, and the heads of its chain (see log-position.ts). */
 export interface Tombstone {
   readonly logPosition: number;
   readonly version: number;
   readonly anchor?: number;
 }
 
-/** What is stored under a key: live, or expired and not yet swept. */
+/** The entry stored under a key: live, or expired and not yet swept. */
 export interface StoredSlot extends Tombstone {
   readonly createdAtMs: number;
   readonly expiresAtMs?: number;
-  /** The full text index has it. */
+  /** Whether the full-text index contains the entry. */
   readonly findable: boolean;
 }
 
-/** How a plan learns what is stored. Each key is read at most once; an engine that must wait for its answers loads what the batch names beforehand. */
+/** How a plan reads stored data. Each key is read at most once. An asynchronous engine loads everything that the batch names beforehand. */
 export interface BatchSource {
   readSlot(key: string): StoredSlot | undefined;
-  /** Of a key that is not there: what is remembered of it. */
+  /** For a key without an entry. */
   readTombstone(key: string): Tombstone | undefined;
-  /** Still kept at that time. */
+  /** Returns the request only if it is still kept at `nowMs`. */
   readRequest(key: string, nowMs: number): StoredRequest | undefined;
-  /** What history is to say of an expired entry. */
+  /** The history record to write when the entry expires. */
   readLapse(key: string, slot: StoredSlot): HistoryRecord | undefined;
-  /** A live entry that the batch has not touched, without its value, for a check that it breaks. */
+  /** A live entry that the batch has not changed, without its value: reported when a check fails because of it. */
   readEntry(key: string, slot: StoredSlot): Entry;
+}
+
+/** All keys and request keys in these commits: everything that their plan may read. */
+export function namedBy(commits: readonly PreparedCommit[]): { readonly keys: ReadonlySet<string>; readonly requestKeys: readonly string[] } {
+  const keys = new Set<string>();
+  const requestKeys: string[] = [];
+  for (const { checks, writes, request } of commits) {
+    for (const { key } of checks) keys.add(key);
+    for (const { key } of writes) keys.add(key);
+    if (request !== undefined) requestKeys.push(request.key);
+  }
+  return { keys, requestKeys };
 }
 
 /** A log row to append. */
 export interface PlannedRow extends Omit<LogRow, "value"> {
-  /** The value's text; absent for delete and expire. */
+  /** The value's JSON text; absent for delete and expire. */
   readonly json?: string;
   readonly createdAtMs: number;
   readonly lapse?: HistoryRecord;
   readonly logPosition: number;
-  /** Where the row before it of the same key is. */
+  /** The position of the previous row of the same key. */
   readonly previous?: number;
-  /** The key's anchor before this row; `jumps` says whether the row points to it and becomes the next one. */
+  /** The key's anchor before this row. `jumps` decides whether the row points to it and becomes the next anchor. */
   readonly anchor?: number;
 }
 
 export const jumps = ({ op, version }: Pick<PlannedRow, "op" | "version">): boolean => op === "put" && version % jumpEvery === 0;
 
-/** What lies under a key as the batch sees it: read once, changed in memory, to be written back once however many commits touch it. */
+/** The state of a key within the batch: read once, changed in memory, and written back once however many commits touch it. */
 export interface Slot {
-  /** What the store has under the key when the batch begins: an entry, or of a key that ended its tombstone (read when it is needed). */
+  /** The stored state when the batch begins: an entry, or the tombstone of a deleted key (read only when needed). */
   readonly stored: StoredSlot | undefined;
   tombstone: Tombstone | undefined;
-  /** There now: live, or expired and not yet swept. */
+  /** Whether the entry exists now: live, or expired and not yet swept. */
   present: boolean;
   version: number;
   createdAtMs: number;
   expiresAtMs: number | undefined;
-  /** Where its newest log row is, and its newest one with a jump (see place.ts); undefined when it has none. */
+  /** The positions of its newest log row and of its newest row with a jump (see log-position.ts); undefined if there is none. */
   logPosition: number | undefined;
   anchor: number | undefined;
-  /** Its newest row of this batch; undefined while the batch has not changed it. */
+  /** Its newest row in this batch; undefined until the batch changes the key. */
   row: PlannedRow | undefined;
   index: IndexedText | undefined;
 }
@@ -93,15 +105,15 @@ export interface PlannedRequest {
   readonly outcome: Committed;
 }
 
-/** What a plan needs of the namespace and moves on. */
+/** The facts of the namespace that a plan reads and advances. */
 export interface PlannedSpace extends Pick<NamespaceFacts, "versionFloor" | "base"> {
   revision: Revision;
   clockMs: number;
 }
 
 /**
- * Decides a batch: commits in order, each with its own checks, revision and outcome. Nothing is written here; an engine writes, in one
- * transaction, `rows` to its log, the changed `slots` to its entries and `requests` beside them.
+ * Decides a batch: commits in order, each with its own checks, revision and outcome. The plan itself writes nothing. In one transaction, an engine writes `rows` to
+ * its log, the changed `slots` to its entries, and `requests`.
  */
 export class BatchPlan {
   readonly rows: PlannedRow[] = [];
@@ -159,33 +171,33 @@ export class BatchPlan {
     return outcome;
   }
 
-  /** Ends an expired entry and records its lapse; the caller has made sure that it is expired. */
+  /** Ends an expired entry and records its lapse. The caller must have checked that it has expired. */
   expire(key: string): void {
     const slot = this.#slot(key);
-    // An entry put by this very batch has not expired yet.
+    // An entry that this batch put cannot have expired yet, so the entry is a stored one.
     this.#end(key, slot, "expire", systemWriter, undefined, this.#source.readLapse(key, slot.stored as StoredSlot));
   }
 
-  /** What was appended since the last revision takes the next one together. */
+  /** Assigns the next revision to all rows appended since the last one. */
   takeRevision(): void {
     this.#space.revision += 1;
     this.#space.clockMs = this.#nowMs;
   }
 
-  /** What lies under a key, or, where nothing does, what is remembered of it. */
+  /** The state of a key. For a key without an entry, this includes its tombstone. */
   find(key: string): Slot {
     const slot = this.#slot(key);
     if (slot.logPosition === undefined) this.#readTombstone(key, slot);
     return slot;
   }
 
-  /** Takes over a row as another store had it, at its own place in history; the caller has made sure that it is newer than every row there is. */
+  /** Adds a row of another store at its original position in history. The caller must have checked that it is newer than every existing row. */
   adopt(row: StoredLogRow): void {
     const { key, revision, seq, op, version, expiresAtMs, createdAtMs, atMs } = row;
     const slot = this.find(key);
     const logPosition = logPositionOf(revision, seq);
     if (slot.logPosition !== undefined && slot.logPosition >= logPosition) {
-      // What is remembered of the key came ahead of the rows that it speaks of; a chain only leads back.
+      // The tombstone was loaded before the rows that it refers to, and a chain may only point backwards.
       slot.logPosition = undefined;
       slot.anchor = undefined;
     }
@@ -243,7 +255,7 @@ export class BatchPlan {
     this.#append(key, slot, op, writer, agent, record);
   }
 
-  /** Spelled out: it runs for every write of every commit, and taking objects apart here would be most of its cost. */
+  /** The fields are spelled out because this runs for every write of every commit, where destructuring would be most of the cost. */
   #append(key: string, slot: Slot, op: LogRow["op"], writer: string, agent: string | undefined, record: HistoryRecord | undefined, lapse?: HistoryRecord, json?: string): void {
     const revision = this.#space.revision + 1;
     this.#push(slot, {
@@ -283,7 +295,7 @@ export class BatchPlan {
     return { check, entry: slot.row === undefined ? this.#source.readEntry(check.key, slot.stored as StoredSlot) : entryOf(slot.row) };
   }
 
-  /** Of a key that is not there: removed by this batch, or remembered, or never seen. */
+  /** The last version of a key without an entry: removed by this batch, remembered in a tombstone, or undefined if never seen. */
   #lastVersion(key: string, slot: Slot): number | undefined {
     if (slot.logPosition === undefined) this.#readTombstone(key, slot);
     return slot.logPosition === undefined ? undefined : slot.version;

@@ -4,19 +4,18 @@ import type { LogRow, NamespaceFacts, RetentionPolicy } from "../store/store.ts"
 import { logPositionOf, revisionAt } from "./log-position.ts";
 import type { BatchPlan, Tombstone } from "./plan-batch.ts";
 
-/** How much one slice of a sweep takes: expired entries, which end in one revision, and old request keys, which nobody sees any more. */
+/** The size of one slice of a sweep: expired entries, which end in one revision, and old request keys, which are no longer visible to callers. */
 export const sweepCounts = (limit: number): { readonly entries: number; readonly requests: number } => ({
   entries: Math.min(limit, limits.commitRowsMax),
   requests: Math.max(limit, limits.commitRowsMax),
 });
 
-/** Ends expired entries in one revision. */
 export function planSweep(plan: BatchPlan, keys: readonly string[]): void {
   for (const key of keys) plan.expire(key);
   if (keys.length > 0) plan.takeRevision();
 }
 
-/** What compaction needs of the namespace, and moves on. */
+/** The facts of the namespace that compaction reads and advances. */
 export interface CompactedSpace extends Pick<NamespaceFacts, "revision" | "gaps"> {
   compacted: number;
   compactedAtMs: number;
@@ -24,26 +23,26 @@ export interface CompactedSpace extends Pick<NamespaceFacts, "revision" | "gaps"
   tombstones: number;
 }
 
-/** A log row as compaction judges it. */
+/** A log row with the fields that compaction needs. */
 export interface PastRow {
   readonly logPosition: number;
   readonly key: string;
   readonly op: LogRow["op"];
   readonly atMs: number;
-  /** Where the row before it of its key is, or was. */
+  /** The position of the previous row of the same key, which may have been deleted. */
   readonly previous: number | null;
 }
 
 /**
- * Decides one slice of compaction, in two steps: which log rows go, and then which tombstones. An engine reads what each step names and deletes what it answers.
- * The cost of a slice follows `limit`, not the size of the store.
+ * Decides one slice of compaction in two steps: first which log rows to delete, then which tombstones. An engine reads the rows that each step names and deletes
+ * those that it returns. The cost of a slice depends on `limit`, not on the size of the store.
  */
 export class Compaction {
   readonly #space: CompactedSpace;
   readonly #policy: RetentionPolicy;
   readonly #nowMs: number;
   readonly #limit: number;
-  /** The limit ended the slice, not the policy. */
+  /** Whether the slice ended because of the limit rather than the policy. */
   more = false;
 
   constructor(space: CompactedSpace, policy: RetentionPolicy, nowMs: number, limit: number) {
@@ -53,19 +52,19 @@ export class Compaction {
     this.#limit = limit;
   }
 
-  /** The rows to read, in the log's order: enough that the last revision looked at is whole. */
+  /** The rows to read, in log order: enough to make the last examined revision complete. */
   get rowsToRead(): { readonly from: number; readonly before: number; readonly count: number } {
     return { from: logPositionOf(this.#space.compacted + 1), before: logPositionOf(this.#space.revision + 1), count: this.#limit + limits.commitRowsMax };
   }
 
-  /** Is there anything among the rows that the policy lets go? */
+  /** Whether the policy releases any of these rows. */
   letsGoOf(rows: readonly PastRow[]): boolean {
     return this.#window(rows).length > 0;
   }
 
   /**
-   * Where the rows are that go. A row may go when a newer row of its key is also in the past that is let go, or when it only says that the key is gone.
-   * Earlier slices left at most one row per key below the window, and the chain leads to it. Moves the compacted revision on.
+   * Returns the positions of the rows to delete and advances the compacted revision. A row may be deleted if the released past has a newer row of its key,
+   * or if the row only records that the key was deleted. Earlier slices left at most one row per key below the window, and the chain leads to it.
    */
   forgetRows(rows: readonly PastRow[]): number[] {
     const window = this.#window(rows);
@@ -84,18 +83,18 @@ export class Compaction {
     return gone;
   }
 
-  /** How many tombstones go, the oldest first, and only those before this place: as long as history shows the deletion, its version is remembered. */
+  /** How many tombstones to delete, oldest first, and only those below this position: while history shows a deletion, its version is remembered. */
   get tombstonesToRead(): { readonly before: number; readonly count: number } {
     return { before: logPositionOf(this.#space.compacted + 1), count: Math.max(0, Math.min(this.#space.tombstones - this.#policy.tombstones, this.#limit)) };
   }
 
-  /** The versions of all that go share one floor, which new keys start above. */
+  /** Deleted tombstones share one version floor, and new keys start above it. */
   forgetTombstones(tombstones: readonly Pick<Tombstone, "version">[]): void {
     for (const { version } of tombstones) this.#space.versionFloor = Math.max(this.#space.versionFloor, version);
     this.#space.tombstones -= tombstones.length;
   }
 
-  /** Whole revisions after the compacted one that the policy lets go, about `limit` rows of them. */
+  /** The complete revisions after the compacted one that the policy releases: about `limit` rows. */
   #window(rows: readonly PastRow[]): readonly PastRow[] {
     const letGo = letGoThrough(this.#space, this.#policy.revisions);
     let target = this.#space.compacted;

@@ -1,23 +1,23 @@
 import { HoldfastError } from "../kernel/errors.ts";
 
 /**
- * Checksums of stored records, for every engine that keeps them. A sum is a signed 32-bit number, built field by field in a fixed order.
- * Each step maps different sums and different characters to different sums, so changing one character or one number always shows.
- * They find damage, not tampering: whoever can write the store can write a matching sum.
+ * Checksums of stored records, for every engine that stores them. A checksum is a signed 32-bit number, built field by field in a fixed order.
+ * Each step maps different sums and different characters to different sums, so a change to one character or one number is always detected.
+ * Checksums detect damage, not tampering: anyone who can write to the store can also write a matching sum.
  */
 export type Sum = number;
 
 export const emptySum: Sum = 0x811c9dc5 | 0;
 const prime = 0x01000193;
-/** From this length on, encoding the text natively is cheaper than asking for its characters. */
+/** From this length on, encoding the text natively is cheaper than reading its characters one by one. */
 const longText = 24;
 const encoder = new TextEncoder();
-/** The last word is for the zeros behind a text that does not end on a word. */
+/** The last word holds the zero padding after a text whose length is not a multiple of the word size. */
 const bytes = new Uint8Array(16_384 + 4);
 const encoded = bytes.subarray(0, -4);
 const words = new DataView(bytes.buffer);
 
-/** What stands for values that are not of the expected type: a damaged record can hold any. */
+/** Marks for values that are not of the expected type, since a damaged record can contain any type. */
 const mark = { null: 0x6e756c6c, other: 0x3f3f3f3f } as const;
 
 const markOf = (value: unknown): number => (value === null || value === undefined ? mark.null : mark.other);
@@ -37,7 +37,7 @@ export function addText(sum: Sum, text: string | null | undefined): Sum {
   if (typeof text !== "string") return step(sum, markOf(text));
   const { length } = text;
   if (length >= longText) return addLongText(sum, text);
-  // Four characters to a word, two words at a time: neither waits for the other's multiplication.
+  // Each word combines four characters. Two words are processed at a time, so that neither multiplication waits for the other.
   let even = sum;
   let odd = length;
   let i = 0;
@@ -57,7 +57,7 @@ export function addText(sum: Sum, text: string | null | undefined): Sum {
 function addLongText(sum: Sum, text: string): Sum {
   const { read, written } = encoder.encodeInto(text, encoded);
   let next = addBytes(sum, written);
-  // What is left, in as many parts as it takes; a part never ends within a character.
+  // The rest of the text, in as many parts as needed; a part never ends within a character.
   for (let from = read; from < text.length; ) {
     const part = encoder.encodeInto(text.slice(from), encoded);
     next = addBytes(next, part.written);
@@ -66,7 +66,7 @@ function addLongText(sum: Sum, text: string): Sum {
   return next;
 }
 
-/** Of the first `length` of `bytes`, in four lanes. */
+/** The sum of the first `length` bytes of the buffer, computed in four independent lanes. */
 function addBytes(sum: Sum, length: number): Sum {
   const view = words;
   view.setInt32(length, 0, true);
@@ -85,19 +85,19 @@ function addBytes(sum: Sum, length: number): Sum {
   return step(step(step(first, second), third), fourth);
 }
 
-/** Characters have 16 bits each: they overlap, but changing any one of them changes the word. */
+/** Characters have 16 bits each, so they overlap in the word, but changing any one of them changes the word. */
 function fourAt(text: string, i: number): number {
   const last = text.charCodeAt(i + 3);
   return text.charCodeAt(i) ^ (text.charCodeAt(i + 1) << 8) ^ (text.charCodeAt(i + 2) << 16) ^ (last << 24) ^ (last >>> 8);
 }
 
-/** Turned, so that every bit of the word comes to bear on every bit of the sum. */
+/** Rotated so that every bit of the word affects every bit of the sum. */
 function mix(sum: Sum, word: number): Sum {
   const next = Math.imul(sum ^ word, prime);
   return (next << 13) | (next >>> 19);
 }
 
-/** Of a column that mostly says in each row what it said in the row before. */
+/** Caches the last sum, for a column that usually repeats the value of the row before. */
 function repeatedText(): (text: Text) => Sum {
   let last: Text;
   let sum = addText(emptySum, last);
@@ -118,39 +118,36 @@ const actSum = repeatedText();
 type Text = string | null | undefined;
 type Whole = number | null | undefined;
 
-/** Where a log row is; the sums of everything about it continue from here. */
+/** The sum of a log row's position. The sums of all other data about the row continue from it. */
 export const logPositionSum = (namespaceId: number, logPosition: number): Sum => addNumber(addNumber(emptySum, namespaceId), logPosition);
 
-/** Of a text alone, for one that goes into several sums. */
+/** The sum of a text alone, for a text that is part of several sums. */
 export const textSum = (text: string): Sum => addText(emptySum, text);
 
-/** What the sums of an entry, of its slot and of the log row that wrote it have in common. Positional: it runs for every row read and written. */
+/** The common part of the sums of an entry, its slot and the log row that wrote it. The parameters are positional because this runs for every row read and written. */
 export const versionSum = (logPosition: Sum, version: number, expiresAtMs: Whole, createdAtMs: number): Sum =>
   addNumber(addNumber(addNumber(logPosition, version), expiresAtMs), createdAtMs);
 
-/** Of all that reading a live entry shows, but its key and its value. */
+/** The sum of everything that a read of a live entry returns, except its key and value. */
 export const entrySum = (version: Sum, atMs: number, writer: string, agent: Text): Sum => step(step(addNumber(version, atMs), writerSum(writer)), agentSum(agent));
 
-/** Of the same with its key, which is the larger part of the work. */
+/** The entry's sum with its key. The key's sum is most of the work, so it is passed in. */
 export const keyedSum = (entry: Sum, key: Sum): Sum => step(entry, key);
 
-/** Of all that writing to a key, and finding its history, starts from. */
+/** The sum of everything that a write to a key, or a search for its history, starts from. */
 export const slotSum = (version: Sum, key: Sum, anchor: Whole, findable: number): Sum => addNumber(addNumber(step(version, key), anchor), findable);
 
-/** Of a log row, without its links and its value: those are also read alone and have sums of their own. */
+/** The sum of a log row without its links and its value. Those are also read alone and have their own sums. */
 export const logRowSum = (keyed: Sum, op: number, kind: Text, act: Text, subject: Text, lapse: Text): Sum =>
   addText(addText(step(step(addNumber(keyed, op), kindSum(kind)), actSum(act)), subject), lapse);
 
-/** Of a log row's time and links: what finding the newest row and walking a key's chain rely on. */
+/** The sum of a log row's time and links, which finding the newest row and walking a key's chain rely on. */
 export const linkSum = (logPosition: Sum, atMs: number, previous: Whole, jump: Whole): Sum => addNumber(addNumber(addNumber(logPosition, atMs), previous), jump);
 
-/** Of an entry with its value: a whole value in another row's place is damage too. */
+/** The sum of an entry with its value, so that an intact value in the wrong row is detected as damage too. */
 const valueSum = (entry: Sum, json: Text): Sum => addText(entry, json);
 
-/**
- * The value as it is stored: behind its sum, in six characters of six bits. In a column of its own the sum would cost every row of a listing more
- * than it takes to compute.
- */
+/** A stored value is prefixed with its sum, as six characters of six bits each. A separate column for the sum would cost every row of a listing more than computing it. */
 const sumCharacters = 6;
 const zero = 48;
 
@@ -170,7 +167,7 @@ export function sealValue(entry: Sum, json: Text): string {
 /** The JSON text of a stored value; undefined when there is none. */
 export const sealedJson = (stored: string): string | undefined => (stored.length > sumCharacters ? stored.slice(sumCharacters) : undefined);
 
-/** The same, or `store_damaged`: `entry` is the sum of what is stored with the value. */
+/** Returns the JSON text of a stored value, or throws `store_damaged` if its sum is wrong. `entry`: the sum of the data stored with the value. */
 export function requireValue<Subject>(entry: Sum, stored: unknown, nameOf: (subject: Subject) => string, subject: Subject): string | undefined {
   if (typeof stored !== "string") throw damagedRecord(nameOf(subject));
   const json = sealedJson(stored);
@@ -200,17 +197,17 @@ export const asideSum = (id: number, aside: Text): Sum => addText(addNumber(empt
 export const documentSum = (namespaceId: number, key: string, areaId: number, logPosition: number, length: number, terms: string): Sum =>
   addText(addNumber(addNumber(addNumber(addText(addNumber(emptySum, namespaceId), key), areaId), logPosition), length), terms);
 
-/** A term of an area; its postings continue from it. */
+/** The sum of a term in an area. The sums of its postings continue from it. */
 export const termSum = (areaId: number, term: string): Sum => addText(addNumber(emptySum, areaId), term);
 export const postingSum = (term: Sum, logPosition: number, weight: number, length: number): Sum => addNumber(addNumber(addNumber(term, logPosition), weight), length);
 
 /**
- * Counters are moved by SQL, many rows at once, and their sums with them: what is stored is the sum of the row's name less its counts, so that
- * adding to a count takes as much off the sum.
+ * SQL updates counters, many rows at once, together with their sums. The stored sum is the sum of the row's name minus its counts, so adding to a count subtracts as
+ * much from the sum.
  */
 export const areaSum = (namespaceId: number, id: number, name: string): Sum => addText(addNumber(addNumber(emptySum, namespaceId), id), name);
 
-/** Throws `store_damaged`, naming the record, unless the stored sum is the one its fields give. The name is only made when needed, and without a closure for every row. */
+/** Throws `store_damaged`, naming the record, unless the stored sum matches its fields. The name is built only when needed, and without a closure per row. */
 export function requireSum<Subject>(computed: Sum, stored: unknown, nameOf: (subject: Subject) => string, subject: Subject): void {
   if (computed !== stored) throw damagedRecord(nameOf(subject));
 }

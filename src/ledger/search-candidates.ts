@@ -1,31 +1,32 @@
+import { groupsByRarity } from "../store/best-hits.ts";
 import { essentialTerms } from "../store/engine-rules.ts";
 import { limits } from "../store/limits.ts";
 import type { SearchHit } from "../store/store.ts";
 import { revisionAt } from "./log-position.ts";
 
-/** A term in a document, which is named by where the log row of its entry is. */
+/** A term in a document. The document is identified by the position of its entry's log row. */
 export type Posting = readonly [place: number, weight: number, length: number, ...rest: unknown[]];
 
 interface Candidate {
   readonly length: number;
-  /** By term of the query. */
+  /** One weight per query term. */
   readonly weights: number[];
 }
 
-/** Which documents a search looks at, and what it must look up of them. */
+/** Chooses the documents that a search considers, and the weights that it must look up for them. */
 export class SearchCandidates {
-  /** Positions of the terms that choose: the newest `limits.searchCandidatesMax` postings of each are to be read, of every area. */
+  /** Indexes of the query terms that choose candidates. For each of them, the newest `limits.searchCandidatesMax` postings of every area are read. */
   readonly essential: readonly number[];
   readonly #frequencies: readonly number[];
   readonly #candidates = new Map<number, Candidate>();
 
-  /** `frequencies`: by term of the query, in how many documents it stands. */
+  /** `frequencies`: for each query term, the number of documents that contain it. */
   constructor(frequencies: readonly number[]) {
     this.#frequencies = frequencies;
     this.essential = essentialTerms(frequencies);
   }
 
-  /** `postings` of the essential term: newest first within each area. */
+  /** `postings`: the postings of this essential term, newest first within each area. */
   choose(term: number, postings: readonly Posting[]): void {
     const newestFirst = postings.toSorted(([a], [b]) => b - a);
     for (const [logPosition, weight, length] of newestFirst.slice(0, limits.searchCandidatesMax)) {
@@ -44,8 +45,8 @@ export class SearchCandidates {
   }
 
   /**
-   * Positions of the terms whose weights are to be looked up, candidate by candidate: the postings of a common term are never walked as a whole.
-   * An essential term may have more of them than chose.
+   * Indexes of the terms whose weights must be looked up for each candidate: the postings of a common term are never walked as a whole. This includes an essential
+   * term if it has more postings than were read.
    */
   get unknown(): number[] {
     if (this.#candidates.size === 0) return [];
@@ -56,6 +57,13 @@ export class SearchCandidates {
   weigh(logPosition: number, term: number, weight: number): void {
     const candidate = this.#candidates.get(logPosition);
     if (candidate !== undefined) candidate.weights[term] = weight;
+  }
+
+  /** Candidates in groups, best first, each about as large as the number of hits wanted. A single group if all hits are wanted. */
+  *groups(documents: number, hitsMax: number | undefined): Generator<readonly number[]> {
+    const all = Array.from(this.#candidates, ([logPosition, { weights }]) => ({ logPosition, revision: revisionAt(logPosition), weights }));
+    if (hitsMax === undefined || all.length <= hitsMax) yield this.places;
+    else for (const group of groupsByRarity(all, { documents, frequencies: this.#frequencies }, hitsMax)) yield group.map(({ logPosition }) => logPosition);
   }
 
   hit(logPosition: number, key: string): SearchHit {

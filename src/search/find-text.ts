@@ -13,14 +13,14 @@ const cutOffs = {
   maybe: { agreement: 0.05, coverage: 0.2 },
 } as const;
 
-/** A term of a single note is telling, one of two is not. */
+/** A term that only one note contains is telling; a term of two notes is not. */
 const commonNotes = 0.5;
 
 const withSynonyms: QuestionAbilities = { ...allAbilities, expand: synonymsOf };
-/** Other wordings say what synonyms would, and better; each term less is a look into the index less. */
+/** Other wordings serve the same purpose as synonyms, and do it better. Each term less saves a lookup in the index. */
 const withoutSynonyms: QuestionAbilities = { ...allAbilities, expand: () => [] };
 
-/** sure: an answer. maybe: worth a line for a reader who can tell. */
+/** sure: an answer. maybe: worth showing to a reader who can judge it. */
 export type Grade = "sure" | "maybe";
 
 export interface Hit extends Ranked {
@@ -32,6 +32,8 @@ export interface TextQuery {
   readonly question: string;
   /** Other wordings of the same question. */
   readonly also?: readonly string[];
+  /** Return only about this many hits, those with the most rare words: each further hit costs a read of its entry. Absent: return all. */
+  readonly hitsMax?: number;
 }
 
 interface Found {
@@ -40,21 +42,21 @@ interface Found {
 }
 
 interface Search extends Found {
-  /** How many wordings differ and have a word to look for. */
+  /** The number of distinct wordings that contain a word to search for. */
   readonly wordings: number;
-  /** How well the best of some stored questions, each as its terms, is the best of the wordings. 0 to 1. */
+  /** How well the best of some stored questions, each given as its terms, matches the best of the wordings. 0 to 1. */
   matchOf(questions: readonly ReadonlySet<string>[]): number;
-  /** Do these terms of the question together single out a few notes? */
+  /** Whether these terms of the question together single out a few notes. */
   isTelling(terms: readonly string[]): boolean;
 }
 
-/** Everything that has a word of the question, best first, as of one revision. One engine search for all wordings. */
-export async function searchHits(store: Store, { areas, question, also = [] }: TextQuery): Promise<Search> {
-  // The same wording twice agrees with itself and says nothing.
+/** Every text that contains a word of the question, best first, as of one revision. One engine search serves all wordings. */
+export async function searchHits(store: Store, { areas, question, also = [], hitsMax }: TextQuery): Promise<Search> {
+  // A repeated wording agrees with itself and adds no information.
   const asked = [...new Set([question, ...also])].filter((wording) => questionTerms(wording, withoutSynonyms).length > 0);
   const wordings = asked.map((wording) => questionTerms(wording, asked.length > 1 ? withoutSynonyms : withSynonyms));
   const terms = termsOf(wordings);
-  const answer = await store.search({ areas: areas.flatMap((area) => [currentArea(area), ...formerAreas(area)]), terms });
+  const answer = await store.search({ areas: areas.flatMap((area) => [currentArea(area), ...formerAreas(area)]), terms, hitsMax });
   const rarities = raritiesOf(answer);
   return {
     hits: rank(wordings, answer).map((hit) => ({ ...hit, grade: gradeOf(hit, wordings.length) })),
@@ -65,13 +67,16 @@ export async function searchHits(store: Store, { areas, question, also = [] }: T
   };
 }
 
-/** What answers a question or may answer it, best first. Nothing is better than the least bad match. */
+/** Texts that answer the question or may answer it, best first. No result is better than the least bad match. */
 export async function findText(store: Store, { limit, ...query }: TextQuery & { readonly limit: number }): Promise<Found> {
   const { hits, revision } = await searchHits(store, query);
   return { hits: hits.filter(({ grade }) => grade !== undefined).slice(0, limit), revision };
 }
 
-/** Of what was saved with questions: one of them must be what is asked. Such a text has more words for chance to find, and says better what it answers. */
+/**
+ * For texts saved with questions: one of them must match the question asked. Such a text has more words that can match by chance, but its questions
+ * state better what it answers.
+ */
 export function isAnswered({ agreement, coverage }: Ranked, match: number, wordings: number): boolean {
   const { sure } = cutOffs;
   if (wordings > 1) return agreement * match * coverage ** 2 >= sure.match;
@@ -80,7 +85,7 @@ export function isAnswered({ agreement, coverage }: Ranked, match: number, wordi
 
 export function gradeOf({ agreement, surplus, coverage }: Ranked, wordings: number): Grade | undefined {
   const { sure, maybe } = cutOffs;
-  // Of a note on the same subject that is no answer, hardly ever is one of the wordings covered as a whole.
+  // A note on the same subject that is not an answer rarely covers any wording completely.
   if (wordings > 1) return agreement * coverage ** 4 >= sure.agreement ? "sure" : agreement >= maybe.agreement ? "maybe" : undefined;
   if ((surplus > sure.surplus && coverage >= sure.coverage) || coverage >= sure.coverageAlone) return "sure";
   return coverage >= maybe.coverage ? "maybe" : undefined;

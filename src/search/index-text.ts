@@ -7,18 +7,18 @@ import { allAbilities, tokens } from "./tokenizer.ts";
 
 export interface IndexedField {
   readonly text: string;
-  /** 1 for running text; more where a word says more, as in a title or a keyword. */
+  /** 1 for running text; more for words that say more, as in a title or a keyword. */
   readonly weight: number;
 }
 
-/** Terms one note may have in the index; a longer note is found by the ones that stand first. */
+/** The maximum number of index terms of one note; a longer note is found by its first ones. */
 const termsMax = 2_000;
 const questionTermsMax = 96;
 const beginningWeight = 0.5;
 const synonymWeight = 0.7;
 const wholeWeight = 0.5;
 
-/** What a put carries so that its entry can be found: each term once, with its weight in hundredths. */
+/** The index data of a put, which makes its entry findable: each term once, with its weight in hundredths. */
 export function indexText(area: string, fields: readonly IndexedField[], abilities: Abilities = allAbilities): IndexedText {
   const weights = new Map<string, number>();
   let length = 0;
@@ -32,13 +32,13 @@ export function indexText(area: string, fields: readonly IndexedField[], abiliti
 }
 
 export interface QuestionAbilities extends Abilities {
-  /** Other words for a word, by their stems. */
+  /** Synonyms of a word, both as stems. */
   readonly expand: (stem: string) => readonly string[];
 }
 
 /**
- * The terms of a question, each once. Search syntax has no meaning: it is text like any other.
- * What is asked is a list of subjects, one for each word; a subject is met by the word itself or, for less, by its beginning or another word for it.
+ * The terms of a question, each once. There is no search syntax: it is treated as plain text.
+ * A question is a list of subjects, one per word. The word itself matches a subject; its beginning or a synonym matches it with less weight.
  */
 export function questionTerms(question: string, abilities: QuestionAbilities = { ...allAbilities, expand: synonymsOf }): QueryTerm[] {
   const found = [...tokens(question, abilities)];
@@ -47,7 +47,7 @@ export function questionTerms(question: string, abilities: QuestionAbilities = {
     const known = byTerm.get(term.term);
     if (known === undefined ? byTerm.size < questionTermsMax : known.weight < term.weight) byTerm.set(term.term, term);
   };
-  // What was asked comes before what it implies: when a long question meets the limit, its own words are kept.
+  // The question's own words come before the terms they imply, so that a long question keeps its own words when it reaches the limit.
   const partsOf = new Map<number, TextToken[]>();
   for (const token of found) {
     if (token.role !== "part") continue;
@@ -65,7 +65,7 @@ export function questionTerms(question: string, abilities: QuestionAbilities = {
   for (const { term, weight, role, word } of found) {
     if (role === "beginning") continue;
     const isNamed = role === "whole" || (role === "word" && saysEnough(partsOf.get(word), term));
-    // The name as a whole only helps to rank: whoever wrote its parts apart meant the same.
+    // The name as a whole only helps to rank: a note with its parts written separately means the same.
     if (isNamed) add({ term, weight: wholeWeight, subject: undefined });
     else if (role !== "part" || (partsOf.get(word)?.length ?? 0) > 1) {
       const subject = subjectOf(term);
@@ -81,6 +81,6 @@ export function questionTerms(question: string, abilities: QuestionAbilities = {
   return [...byTerm.values()];
 }
 
-/** Are the parts words, or the crumbs of a number such as 4f2a9c1? */
+/** Whether the parts are words rather than fragments of a number such as 4f2a9c1. */
 const saysEnough = (parts: readonly { readonly term: string }[] | undefined, whole: string): boolean =>
   parts !== undefined && parts.length > 1 && parts.reduce((sum, { term }) => sum + term.length, 0) >= whole.length / 2;

@@ -1,5 +1,5 @@
 /**
- * How texts become terms, as a number. Raise it with every change to the tokenizer, the stems or the weights that are stored: what was indexed before is then
- * indexed anew in the background (domain/findable/reindex.ts), and is found by its old terms until then.
+ * The version of the rules that turn texts into terms. Raise it with every change to the tokenizer, the stems or the stored weights. Texts indexed before are then
+ * indexed again in the background (domain/findable/reindex.ts), and are found by their old terms until then.
  */
 export const indexVersion: number = 1;

@@ -1,49 +1,49 @@
 import type { SearchAnswer, SearchHit } from "../store/store.ts";
 
-/** How much a term repeated in one note still adds, and how far long notes are discounted. */
+/** How much a repeated term in one note still adds, and how much long notes are discounted. */
 const saturation = 1.2;
 const lengthDiscount = 0.5;
 /**
- * Rarity is judged as if the store held this many more notes that have none of the words: in a store of ten notes a word of one of them
- * is still telling, and a word of none does not drown the others.
+ * Rarity is computed as if the store had this many additional notes without any of the words. In a store of ten notes, a word of one of them
+ * is then still telling, and a word of none does not outweigh the others.
  */
 const imaginedNotes = 200;
-/** One word of several may stand in a note by chance: alone it counts only this much towards coverage. */
+/** One word of several may occur in a note by chance: alone it counts only this much towards coverage. */
 const aloneShare = 0.5;
-/** Scores closer than about this share are equal, and the newer note stands first. */
+/** Scores closer than about this share are equal, and the newer note comes first. */
 const tieShare = 0.02;
 
 export interface Ranked {
   readonly key: string;
-  /** Comparable within one answer only. */
+  /** Comparable only within one answer. */
   readonly score: number;
-  /** How much of the best wording the note covers: matched weight of its subjects over all of them, rare ones counting more. 0 to 1. */
+  /** How much of the best wording the note covers: the matched weight of its subjects divided by that of all subjects. Rare ones count more. 0 to 1. */
   readonly coverage: number;
-  /** By how much the rarity of what the note covers exceeds what chance gives among so many notes; of the best wording. */
+  /** How far the rarity of the words that the note covers exceeds chance among this many notes, for the best wording. */
   readonly surplus: number;
   /**
-   * The surplus as a multiple of what chance gives, weighed by the square of the coverage; the mean over the wordings. A chance match rarely
-   * happens to several independent wordings, and a note on the same subject leaves a part of each uncovered.
+   * The surplus as a multiple of chance, weighted by the square of the coverage; the mean over the wordings. A chance match rarely
+   * occurs in several independent wordings, and a note on the same subject leaves part of each uncovered.
    */
   readonly agreement: number;
-  /** The terms of the question that were found, the most telling first. */
+  /** The matched terms of the question, most telling first. */
   readonly matched: readonly string[];
 }
 
 export interface QueryTerm {
   readonly term: string;
-  /** 1 for what was asked; less for what only stands for it. */
+  /** 1 for a word of the question; less for a term that only represents it. */
   readonly weight: number;
-  /** Terms of one subject are other ways to say the same; the best of them counts. Without one, a term helps to rank and was not asked for. */
+  /** Terms of one subject are alternatives, and the best of them counts. A term without a subject only helps to rank; the question does not require it. */
   readonly subject: number | undefined;
 }
 
-/** The terms that all wordings together ask the engine for, each once. */
+/** The terms of all wordings together that the engine searches for, each once. */
 export const termsOf = (wordings: readonly (readonly QueryTerm[])[]): readonly string[] => [...new Set(wordings.flat().map(({ term }) => term))];
 
 /**
- * Best first. `answer` is for `termsOf(wordings)`. Written once, over counts that every engine gives alike, so the same question gets the same
- * answer everywhere.
+ * Best first. `answer` must be for `termsOf(wordings)`. Implemented once, on counts that are the same in every engine, so the same question gets the same answer
+ * everywhere.
  */
 export function rank(wordings: readonly (readonly QueryTerm[])[], answer: SearchAnswer): Ranked[] {
   const averageLength = answer.documents === 0 ? 1 : Math.max(1, answer.totalLength / answer.documents);
@@ -82,19 +82,19 @@ export function rank(wordings: readonly (readonly QueryTerm[])[], answer: Search
     .map(({ hit, ...weighed }) => ({ key: hit.key, ...weighed, matched: matchedTerms(hit) }));
 }
 
-/** What a note covers by chance among so many, in the measure of rarity. */
+/** What a note covers by chance among this many, in units of rarity. */
 export const chanceOf = ({ documents }: SearchAnswer): number => Math.log(documents + imaginedNotes);
 
-/** How telling each term is; one of a single note is worth about what chance gives. */
+/** How telling each term is; a term that only one note contains is worth about as much as chance. */
 export function raritiesOf({ documents, frequencies }: SearchAnswer): readonly number[] {
   const all = documents + imaginedNotes;
   return frequencies.map((frequency) => Math.log(1 + (all - frequency + 0.5) / (frequency + 0.5)));
 }
 
 /**
- * How well the best of some texts is the best of the wordings: what both have, of what either has. 0 to 1. For stored questions, each of which is
- * asked as a whole: words of several that come together by chance are no match. How rare a word is that only the text has is not known, and taken
- * to be as usual among the words asked for.
+ * How well the best of some texts matches the best of the wordings: the common part relative to both together. 0 to 1. For stored questions, each of which
+ * is compared as a whole: words of several questions that coincide are not a match. The rarity of words that only the text contains is unknown; they are
+ * assumed to have the average rarity of the question's words.
  */
 export function openMatcher(wordings: readonly (readonly QueryTerm[])[], answer: SearchAnswer): (texts: readonly ReadonlySet<string>[]) => number {
   const terms = termsOf(wordings);
@@ -116,7 +116,7 @@ interface Weighed {
   readonly covered: number;
 }
 
-/** For one wording. A search looks at thousands of notes: plain loops over two arrays that are used again for each. */
+/** For one wording. A search weighs thousands of notes, so this uses plain loops over two arrays that are reused for each note. */
 function openWeigher(wording: readonly QueryTerm[], terms: readonly string[], rarityOf: readonly number[]) {
   const positions = wording.map(({ term }) => terms.indexOf(term));
   const rarities = positions.map((i) => rarityOf[i] as number);
@@ -154,7 +154,7 @@ function openWeigher(wording: readonly QueryTerm[], terms: readonly string[], ra
   return { positions, gains, weigh, askedInAll, subjects: asked.length };
 }
 
-/** What meeting a subject is worth: the rarity of the word that was asked, which is its term of the greatest weight. */
+/** The value of a match for each subject: the rarity of the question's own word, which is the subject's term with the greatest weight. */
 function askedBySubject(question: readonly QueryTerm[], rarities: readonly number[]): number[] {
   const heaviest: number[] = [];
   const asked: number[] = [];
@@ -163,7 +163,7 @@ function askedBySubject(question: readonly QueryTerm[], rarities: readonly numbe
     heaviest[subject] = weight;
     asked[subject] = weight * (rarities[i] as number);
   }
-  // A subject whose every term already stood for another asks for nothing more.
+  // A subject whose terms all belong to other subjects adds nothing.
   return Array.from(asked, (worth) => worth ?? 0);
 }
 

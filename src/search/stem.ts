@@ -1,6 +1,6 @@
 import { stemmer } from "stemmer";
 
-/** One form for the forms of a word: Porter's rules for Latin letters, the commonest endings for Cyrillic, the article and endings for Arabic. */
+/** Maps the forms of a word to one: Porter's rules for Latin letters, the most common endings for Cyrillic, the article and endings for Arabic. */
 export function stemOf(term: string): string {
   if (/^[a-z]{3,}$/.test(term)) return stemmer(term);
   if (/^[\u0430-\u044f]{5,}$/.test(term)) return cyrillic(term);
@@ -8,7 +8,7 @@ export function stemOf(term: string): string {
   return term;
 }
 
-/** Longest first; what is left has at least four letters. Accents are gone by then, so й is и and ё is е. */
+/** Longest first; at least four letters remain. Accents have been removed by then, so й is и and ё is е. */
 const cyrillicEndings =
   /(?<=.{4})(?:иями|ается|яется|уется|иваются|аются|яются|ются|утся|ится|ется|ями|ами|иях|ого|его|ому|ему|ыми|ими|иеи|ать|ять|ить|еть|ают|яют|ении|ение|ения|ях|ах|еи|ои|ии|ыи|ая|яя|ое|ее|ие|ые|ую|юю|ов|ев|ия|ья|ом|ем|ам|ям|ет|ит|ут|ют|ат|ят|ых|их|ся|сь|ть|а|я|о|е|и|ы|у|ю|ь)$/u;
 

@@ -1,7 +1,7 @@
 /**
- * Words that say nothing about what a note is about: the ones every text has, and the ones that only make a sentence a question.
- * The second kind matters more: a question word that no note has would otherwise count as something asked for and not found.
- * Words that mean something in another language of the list (German "die", French "pour" …) are left to their frequency.
+ * Words that do not indicate what a note is about: words that every text contains, and words that only make a sentence a question.
+ * The second kind matters more: a question word that no note contains would otherwise count as a missing match.
+ * Words that have a meaning in another language of the list (German "die", French "pour" …) are left to their frequency.
  */
 export const stopWords: ReadonlySet<string> = new Set(
   [
@@ -14,7 +14,7 @@ export const stopWords: ReadonlySet<string> = new Set(
   ].flatMap((words) => words.split(" ")),
 );
 
-/** The same in scripts without spaces: where a question word stands, the text is cut. Longest first; in the form that text has after normalization. */
+/** The same for scripts without spaces: the text is cut at each question word. Longest first; in normalized form. */
 export const pauses = new RegExp(
   "什么时候|什么|为什么|怎么办|怎么样|怎么|怎样|如何|多少|多久|哪些|哪个|哪里|どのように|どうやって|ですか|ますか|でしたか|ました|でした|です|ます|いつ|なぜ|どこ|どう|何|อะไร|ทำไม|อย่างไร|เมื่อไร|เมื่อใด|เวลาใด|ที่ไหน|กี่|หรือไม่|ไหม|เพราะ".normalize(
     "NFKC",

@@ -1,9 +1,9 @@
 import { stemOf } from "./stem.ts";
 
 /**
- * Words that notes about software use for one another, one group a line. Written by hand, for engineering notes in English:
- * measured against general thesauri and word vectors (docs/decisions/0011-search.md), a small table of the trade finds more and misleads less.
- * A word may stand in several groups, and means something different in each; groups are not joined over it.
+ * Words that notes about software use for one another, one group per line. Written by hand, for engineering notes in English:
+ * compared with general thesauri and word vectors (docs/decisions/0011-search.md), a small specialized table finds more and misleads less.
+ * A word may be in several groups, with a different meaning in each; such groups are not merged.
  */
 const groups = `
 delete remove drop erase purge discard clear wipe
@@ -629,7 +629,7 @@ hallucinate invent
 
 let table: ReadonlyMap<string, readonly string[]> | undefined;
 
-/** Other words for a word, both by their stems; nothing for a word the table does not know. Built at the first question: a server that is never asked pays nothing. */
+/** Synonyms of a word, both as stems; empty for an unknown word. The table is built for the first question, so a server without searches pays nothing. */
 export function synonymsOf(stem: string): readonly string[] {
   table ??= buildTable();
   return table.get(stem) ?? [];

@@ -10,18 +10,18 @@ import { pauses, stopWords } from "./stop-words.ts";
  */
 export interface TextToken {
   readonly term: string;
-  /** Below 1 for what a word only implies or what says little. */
+  /** Below 1 for a token that a word only implies, or that says little. */
   readonly weight: number;
   /**
-   * word: what was written; part: of an identifier; whole: several words written as one; beginning: stands for a word's other forms;
+   * word: as written; part: of an identifier; whole: several words written as one; beginning: represents a word's other forms;
    * characters: neighbours in a script without spaces.
    */
   readonly role: "word" | "part" | "whole" | "beginning" | "characters";
-  /** Tokens of the same word share its number. */
+  /** Tokens of the same word share this number. */
   readonly word: number;
 }
 
-/** What the tokenizer knows; the bench switches one off at a time to show what it is worth. */
+/** What the tokenizer can do; the benchmark switches one ability off at a time to measure its value. */
 export interface Abilities {
   readonly stems: boolean;
   readonly parts: boolean;
@@ -38,11 +38,11 @@ const termLengthMax = 64;
 
 const unspaced = String.raw`\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\u30FC\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}`;
 const isUnspaced = new RegExp(`[${unspaced}]`, "u");
-/** A mark belongs to the letter before it, and so to that letter's script: Arabic and Devanagari have marks too. */
+/** A mark belongs to the letter before it, and therefore to that letter's script: Arabic and Devanagari have marks too. */
 const unspacedRuns = new RegExp(`([${unspaced}][${unspaced}\\p{M}]*)`, "u");
-/** Hiragana carries grammar, and so do these Chinese characters; what a text is about stands between them. */
+/** Hiragana expresses grammar, and so do these Chinese characters; the subject of a text is in the characters between them. */
 const grammar = /^[\p{Script=Hiragana}的了是吗呢么在和有我们这那个也就都被把会]$/u;
-/** In alphabets without spaces two letters say too little. */
+/** In alphabets without spaces, two letters say too little. */
 const isAlphabet = /^[\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}\p{M}]+$/u;
 
 const word = String.raw`[\p{L}\p{N}\p{M}_]+(?:['’]\p{L}+)?`;
@@ -87,7 +87,7 @@ function* spacedWord(run: string, number: number, abilities: Abilities): Generat
   yield { term, weight: 1, role: "word", word: number };
   if (parts.length > 1 && abilities.parts)
     for (const part of parts.map(plain)) if (part.length > 1 && !stopWords.has(part)) yield { term: stem(part, abilities), weight: partWeight, role: "part", word: number };
-  // The beginning of a long word stands for its other forms in languages whose endings we do not know.
+  // The beginning of a long word represents its other forms in languages whose endings we do not know.
   if (abilities.beginnings && term.length > beginningLength && /^\p{L}+$/u.test(term))
     yield { term: `${[...term].slice(0, beginningLength).join("")}*`, weight: beginningWeight, role: "beginning", word: number };
 }
@@ -103,7 +103,7 @@ const identifierParts = (run: string): string[] =>
     .split("_")
     .filter((part) => part !== "");
 
-/** Lower case without accents; marks that carry vowels in other scripts stay. */
+/** Lower case without accents; marks that represent vowels in other scripts stay. */
 const plain = (text: string): string =>
   text
     .toLowerCase()

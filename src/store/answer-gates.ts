@@ -4,33 +4,33 @@ import type { FairQueue } from "../kernel/fair-queue.ts";
 import { limits } from "./limits.ts";
 import type { ReadGate } from "./metered-store.ts";
 
-/** Values that one read is taken to bring at most: what lists values reads no more at a time. */
+/** The most values that one read is assumed to return. Code that lists values reads no more than this at a time. */
 const readValuesMax = 16;
 const listBytesMax = readValuesMax * limits.valueBytesMax;
-/** An answer is made from what was read, and is there beside it until it is sent. */
+/** An answer is built from the values that were read, and both are in memory until the answer is sent. */
 const answerFactor = 2;
-/** Work on so much is worth a place in the queue. */
+/** Work on more bytes than this waits for its turn in the queue. */
 const largeBytes = 65_536;
-/** How fast the expectation of an owner's lists falls while they are small. */
+/** How fast the expected size of an owner's lists falls while those lists are small. */
 const expectationFall = 0.98;
 const ownersMax = 1_024;
-/** The owner where there is one caller only. */
+/** The owner when there is only one caller. */
 export const theClient = "client";
 
 interface AnswerGatesOptions {
   readonly budget: Budget;
-  /** Absent where there is one caller only. */
+  /** Absent if there is only one caller. */
   readonly queue?: FairQueue;
 }
 
 /**
- * Bounds the memory and shares the time of answers being built. The bytes of a read are reserved before it begins: as many as one value can have,
- * for a list as many as the owner's lists had lately (at first: as many as a list can have), and are put right when it is known what the read brought.
+ * Limits the memory of answers being built and shares the time to build them. Bytes are reserved before a read begins: as many as one value can have,
+ * or, for a list, as many as the owner's recent lists had (at first, as many as a list can have). The reservation is corrected when the size of the result is known.
  */
 export class AnswerGates {
   readonly #budget: Budget;
   readonly #queue: FairQueue | undefined;
-  /** By owner; the longest unused is forgotten first. */
+  /** By owner. The owner unused for longest is removed first. */
   readonly #expected = new Map<string, number>();
 
   constructor({ budget, queue }: AnswerGatesOptions) {
@@ -38,17 +38,17 @@ export class AnswerGates {
     this.#queue = queue;
   }
 
-  /** For one call, or one request with all its calls. */
+  /** Opens a gate for one call, or for one request with all its calls. */
   open(owner: string): AnswerGate {
     return new AnswerGate(this, this.#budget.open(owner), this.#queue);
   }
 
-  /** Before a request of this owner is worked on; undefined: at once. */
+  /** Call this before working on a request of this owner. Undefined: start at once. */
   enter(owner: string): Promise<void> | undefined {
     return this.#queue?.enter(owner);
   }
 
-  /** Before commits of this writer are carried out, beside the requests that brought them; undefined: at once. */
+  /** Call this before executing commits of this writer. Commits queue separately from the requests that submitted them. Undefined: start at once. */
   enterCommits(writer: string): Promise<void> | undefined {
     return this.#queue?.pause(`commits of ${writer}`);
   }
@@ -67,7 +67,7 @@ export class AnswerGates {
   }
 }
 
-/** The gate of one call's reads. Whoever opened it releases it when the answer is sent. */
+/** The gate for the reads of one call. The caller that opened it must release it when the answer is sent. */
 export class AnswerGate implements ReadGate {
   readonly #gates: AnswerGates;
   readonly #holding: Holding;
@@ -107,17 +107,17 @@ export class AnswerGate implements ReadGate {
     return this.#queue?.pause(this.#holding.owner);
   }
 
-  /** Before an answer is made of what was read. A large one is made in a turn of its own; undefined: at once. */
+  /** Call this before building an answer. A large answer waits for its own turn. Undefined: start at once. */
   turn(): Promise<void> | undefined {
     return this.heldBytes > largeBytes ? this.pause() : undefined;
   }
 
-  /** So many bytes, for answers that are not made from metered reads. */
+  /** Reserves bytes for answers that are not built from metered reads. */
   async hold(bytes: number): Promise<void> {
     await this.#reserve(bytes);
   }
 
-  /** What is held turned out to be so many bytes. */
+  /** Corrects the reservation to the actual number of bytes. */
   correct(bytes: number): void {
     if (!this.#isReleased) this.#holding.change(bytes - this.#holding.bytes);
   }
@@ -140,5 +140,5 @@ export class AnswerGate implements ReadGate {
   }
 }
 
-/** The caller is gone, and nobody would give back what is reserved now. */
+/** The caller is gone, so nothing would release a new reservation. */
 const leftAlone = (): HoldfastError => new HoldfastError("cancelled", "The caller went away.");

@@ -7,7 +7,7 @@ import type { StoreObserver } from "./store-observer.ts";
 interface Waiting {
   readonly commit: PreparedCommit;
   readonly sinceMs: number;
-  /** By the observer's time. */
+  /** In the observer's time. */
   readonly queuedMs: number;
   readonly resolve: (result: CommitResult) => void;
   readonly reject: (error: unknown) => void;
@@ -16,13 +16,13 @@ interface Waiting {
 /** Undefined: the writer's batch may be sent at once. */
 export type BatchTurn = (writer: string) => Promise<void> | undefined;
 
-/** A connection that broke at once is worth another try; one that took this long is not. */
+/** Commits that waited longer than this are rejected when a batch fails. A connection that broke at once is worth another try; one that took this long is not. */
 const waitMs = 250;
 
 /**
- * Group commit, written once for every engine: what arrives while a batch is in flight becomes the next batch,
+ * Group commit, implemented once for every engine: commits that arrive while a batch is in flight become the next batch,
  * so that many callers share one fsync or round trip. Each commit keeps its own checks, revision and answer,
- * and no answer is given before its batch is durable.
+ * and no answer is returned before its batch is durable.
  */
 export class Committer {
   readonly #engine: Engine;
@@ -49,7 +49,7 @@ export class Committer {
       this.#observer?.queued(1);
       if (this.#running) return;
       this.#running = true;
-      // One turn of the event loop gathers everything the same burst of input brings.
+      // One turn of the event loop collects every commit of the same burst of input.
       this.#clock.turn(() => void this.#drain());
     });
   }
@@ -75,13 +75,13 @@ export class Committer {
         for (const waiting of batch) this.#reject(waiting, error);
         if (isHoldfastError(error, "unavailable") || isHoldfastError(error, "outcome_unknown")) this.#refuseThoseWhoWaited();
       }
-      // Callers that were answered may ask again in this same turn: let them join the next batch.
+      // Callers that just got an answer may commit again in this turn, so let them join the next batch.
       if (this.#waiting.length > 0) await new Promise<void>((resolve) => this.#clock.turn(resolve));
     }
     this.#running = false;
   }
 
-  /** The engine has its own time limit for one batch; whoever stood behind one that used it up must not begin a second. They were never sent. */
+  /** The engine has its own time limit for one batch. Commits queued behind a batch that used it up must not wait for a second one. They were never sent. */
   #refuseThoseWhoWaited(): void {
     const nowMs = this.#clock.nowMs();
     const waited = this.#waiting.filter(({ sinceMs }) => nowMs - sinceMs > waitMs);

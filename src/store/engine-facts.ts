@@ -1,10 +1,10 @@
 import type { Engine, EngineHealth } from "./store.ts";
 
-/** What may be said of an engine to those who must not use it. */
+/** Facts about an engine for callers that must not use the engine itself. */
 export interface EngineFacts {
-  /** Which one keeps the store: "sqlite", "postgres" … */
+  /** The engine that holds the store: "sqlite", "postgres" … */
   readonly engineName: string;
-  /** What it says of itself and of one namespace. */
+  /** The health of the engine and of one namespace. */
   readonly health: (namespace: string) => Promise<EngineHealth>;
 }
 

@@ -3,9 +3,9 @@ import { canonicalJson } from "../kernel/json.ts";
 import { limits } from "./limits.ts";
 import type { Check, Entry, LogRow, NamespaceFacts, Revision, Seal, StoredRecord } from "./store.ts";
 
-/** Rules that every engine applies in JavaScript, in the same words. */
+/** Rules that every engine applies in JavaScript, in one place so that the error messages are the same. */
 
-/** Does the check hold for what is live under its key? */
+/** Whether the check holds for the live entry under its key. */
 export function holds(check: Check, live: Pick<Entry, "version" | "revision"> | undefined): boolean {
   if ("is" in check) return (check.is === "present") === (live !== undefined);
   if ("version" in check) return (live?.version ?? 0) === check.version;
@@ -13,8 +13,8 @@ export function holds(check: Check, live: Pick<Entry, "version" | "revision"> | 
 }
 
 /**
- * How many rows an engine reads for a page of `limit`: one more shows that something is left behind. Where all of them are of one revision
- * (`isOneRevision`) it reads again, as many as bring that revision whole: to read so many at once would cost a page of one row 256 more.
+ * The number of rows that an engine reads for a page of `limit` rows: one extra row shows that there are more. If all of them belong to one revision
+ * (`isOneRevision`), the engine reads again, enough to complete that revision. Always reading that many would cost a one-row page 256 extra rows.
  */
 export const rowsToFetch = { first: (limit: number): number => limit + 1, again: (limit: number): number => limit + limits.commitRowsMax + 1 };
 
@@ -22,8 +22,8 @@ export const isOneRevision = <Row>(rows: readonly Row[], limit: number, revision
   rows.length === rowsToFetch.first(limit) && revisionOf(rows[0] as Row) === revisionOf(rows[limit] as Row);
 
 /**
- * Cuts a page at about `limit` rows so that no revision is split; a first revision longer than the limit comes whole.
- * `rows` holds as many as `rowsToFetch` says. `cut`: something is left behind.
+ * Cuts a page at about `limit` rows without splitting a revision; a first revision longer than the limit is returned whole. `rows` must have as many rows as
+ * `rowsToFetch` requires. `cut`: rows were left out.
  */
 export function wholeRevisions(rows: readonly LogRow[], limit: number): { readonly rows: readonly LogRow[]; readonly cut: boolean } {
   const boundary = rows[limit]?.revision;
@@ -39,7 +39,7 @@ export const compactedError = (asked: Revision, compacted: Revision): HoldfastEr
     details: { asked, compacted },
   });
 
-/** The past after this revision must be whole: neither compacted away nor lost when history went back. */
+/** Throws unless history after this revision is complete: neither compacted nor lost when history went back. */
 export function requireKept(after: Revision, { compacted, gaps }: Pick<NamespaceFacts, "compacted" | "gaps">): void {
   if (after < compacted) throw compactedError(after, compacted);
   const lost = gaps.find(([kept, base]) => after > kept && after < base);
@@ -50,21 +50,21 @@ export function requireKept(after: Revision, { compacted, gaps }: Pick<Namespace
     });
 }
 
-/** Distance that covers whatever may have been committed and lost, where the time alone does not. */
+/** A distance larger than the number of commits that can have been lost, for cases where the time alone does not cover them. */
 export const lostRevisionsMax = 100_000_000;
-/** 1 January 2026. So many revisions are set aside for every millisecond since: they last for 34 years and for 8,000 commits a second. */
+/** 1 January 2026. `revisionsPerMs` revisions are set aside for every millisecond since then. They last for 34 years, at 8,000 commits per second. */
 export const leapsSinceMs = 1_767_225_600_000;
 export const revisionsPerMs = 8;
 
 /**
- * Where a namespace goes on when its history went back to `kept`; `seen` is the highest revision anybody here remembers.
- * The time decides, because what is committed from there on may be lost again, with everybody's memory of it: going on from the same `kept` later
- * must neither give a revision twice nor stand below one that was given. `nowMs` is the server's real time.
+ * The revision from which a namespace continues after its history went back to `kept`. `seen` is the highest revision known to this process.
+ * The result depends on the time, because later commits may be lost too, along with every record of them. Continuing again from the same `kept`
+ * must neither reuse a revision nor start below one that was handed out. `nowMs` is the server's real time.
  */
 export const baseAbove = (kept: Revision, seen: Revision, nowMs: number): Revision =>
   Math.max(Math.max(kept, seen) + lostRevisionsMax, Math.floor((nowMs - leapsSinceMs) * revisionsPerMs));
 
-/** The revision up to which a policy of keeping so many revisions lets go. Gaps count for nothing: a history that leapt is not older for it. */
+/** The last revision that a policy of keeping `revisions` revisions releases. Gaps do not count: a jump in revision numbers does not make history older. */
 export function letGoThrough({ revision, gaps }: Pick<NamespaceFacts, "revision" | "gaps">, revisions: number): Revision {
   let end = revision;
   let rest = revisions;
@@ -76,20 +76,20 @@ export function letGoThrough({ revision, gaps }: Pick<NamespaceFacts, "revision"
   return end - rest;
 }
 
-/** How many gaps are remembered; a watcher that comes back from before the oldest of them finds its past compacted anyway. */
+/** The number of gaps that are stored. A watcher that returns from before the oldest of them finds its history compacted anyway. */
 export const gapsMax = 64;
 
-/** A namespace has only so many revisions; called before a commit takes the next one. */
+/** Throws if the namespace has used all its revisions. Called before a commit takes the next one. */
 export function requireRevisionLeft(revision: Revision): void {
   if (revision >= limits.revisionMax) throw revisionsUsedUp();
 }
 
 export const revisionsUsedUp = (): HoldfastError => new HoldfastError("limit_exceeded", "The namespace has used up its revisions; continue in another one.");
 
-/** The next version of a key, from its last one (live or remembered) if it has one. */
+/** The next version of a key, based on its last version (live or remembered) if there is one. */
 export const nextVersion = (last: number | undefined, { versionFloor, base }: Pick<NamespaceFacts, "versionFloor" | "base">): number => Math.max(last ?? versionFloor, base) + 1;
 
-/** Refuses what the seal forbids; called by engines before reads and before commits, in the same transaction. */
+/** Rejects uses that the seal forbids. Engines call this before reads and commits, in the same transaction. */
 export function requireUnsealed(seal: Seal | undefined, use: "read" | "commit"): void {
   if (seal === undefined || seal.state === "copying" || (seal.state === "moving" && use === "read")) return;
   if (seal.state === "moved")
@@ -98,13 +98,15 @@ export function requireUnsealed(seal: Seal | undefined, use: "read" | "commit"):
       localMessage: `This namespace was moved to ${seal.to}; nothing was changed.`,
     });
   if (seal.state === "moving")
-    throw new HoldfastError("unavailable", "This namespace is being moved to another store and takes no writes for a moment; nothing was changed.", { hint: "Try again shortly." });
+    throw new HoldfastError("unavailable", "This namespace is being moved to another store and accepts no writes for a moment; nothing was changed.", {
+      hint: "Try again shortly.",
+    });
   throw new HoldfastError("unavailable", "This namespace is still being filled from another store; nothing was changed.", {
-    hint: "Wait for the migration, import or restore to end; if it was broken off, run the same command again.",
+    hint: "Wait for the migration, import or restore to end; if it was interrupted, run the same command again.",
   });
 }
 
-/** Records of another store are taken only by a namespace that nobody uses meanwhile, and only from the one who fills it. */
+/** Only a namespace that is sealed as `filling`, and so not in use, accepts records of another store, and only from the job that fills it. */
 export function requireFilling(seal: Seal | undefined, by?: string): void {
   if (seal?.state !== "filling") throw new HoldfastError("invalid_input", 'seal: records can only be loaded into a namespace that is sealed as "filling"');
   if (by !== undefined && seal.by !== by) throw new HoldfastError("conflict", "Another process has taken over filling this namespace; nothing was changed.");
@@ -112,7 +114,7 @@ export function requireFilling(seal: Seal | undefined, by?: string): void {
 
 export const isSameSeal = (a: Seal | undefined, b: Seal | undefined): boolean => canonicalJson(a) === canonicalJson(b);
 
-/** Called by engines in the transaction that changes the seal: whoever acts on another than was thought would undo what somebody relies on. */
+/** Engines call this in the transaction that changes the seal. A caller that acts on a different seal than it expects would undo another job's work. */
 export function requireSeal(found: Seal | undefined, expected: Seal | undefined): void {
   if (isSameSeal(found, expected)) return;
   const [is, not] = [sealWords(found), sealWords(expected)];
@@ -127,14 +129,14 @@ const sealWords = (seal: Seal | undefined): string => {
   return `sealed as ${seal.state}${seal.state === "moving" || seal.state === "moved" ? ` to ${seal.to}` : ""}`;
 };
 
-/** What a record of a dump counts for beside its text. */
+/** The size that a dumped record counts for in addition to its text. */
 export const recordOverheadBytes = 256;
 
 const bytesOf = (record: StoredRecord): number =>
   (record.kind === "log" ? (record.json?.length ?? 0) : record.kind === "key" ? (record.index?.terms.length ?? 0) * 16 : JSON.stringify(record.outcome).length) +
   recordOverheadBytes;
 
-/** Cuts records to one page of a dump, at a whole revision where they are log rows. The first record (or revision) always fits. Asks for one record more than it takes, no further. */
+/** Cuts records to one page of a dump; log rows are cut between revisions. The first record (or revision) always fits. Reads at most one record more than it returns. */
 export function pageOf<R extends StoredRecord>(records: Iterable<R>): { readonly records: readonly R[]; readonly done: boolean } {
   const page: R[] = [];
   let bytes = 0;
@@ -148,11 +150,11 @@ export function pageOf<R extends StoredRecord>(records: Iterable<R>): { readonly
   return { records: page, done: true };
 }
 
-/** Sweeping and compacting leave a namespace alone that must stay as it is. */
+/** Whether the seal stops this chore. Sweeping and compacting skip a namespace that must not change. */
 export const restsFrom = (seal: Seal | undefined, chore: "sweep" | "compact", nowMs: number): boolean =>
   seal !== undefined && (seal.state !== "copying" || (chore === "compact" && nowMs < seal.untilMs));
 
-/** For whoever only looks: looking must not leave an empty store behind. */
+/** For commands that only read: a read must not create an empty store. */
 export const noStoreError = (): HoldfastError =>
   new HoldfastError("not_found", "There is no store there yet; nothing was created.", { hint: "The first command that writes makes it, and so does the server." });
 
@@ -160,8 +162,8 @@ export const futureRevisionError = (asked: Revision, newest: Revision): Holdfast
   new HoldfastError("invalid_input", `revision: ${asked} has not happened yet; the newest is ${newest}`, { details: { field: "revision", newest } });
 
 /**
- * Which terms choose the candidates of a search: the rarest first, as many as together stay within the limit, at least one.
- * The others only help to rank what those found, so that a common word never makes a search slow. Positions in the query.
+ * The indexes of the query terms that choose the candidates of a search: the rarest first, as many as together stay within the limit, and at least one. The other
+ * terms only help to rank those candidates, so a common word never slows a search down.
  */
 export function essentialTerms(frequencies: readonly number[]): number[] {
   const chosen: number[] = [];

@@ -4,36 +4,36 @@ import { limits } from "./limits.ts";
 import { everything, keyRange } from "./ranges.ts";
 import type { CommitResult, Engine, PreparedCommit } from "./store.ts";
 
-/** A process counts anew when this part of the keys that were left has been made, or of all that there may be if that is more. */
+/** A process counts again after creating this share of the keys that were left, or this share of the maximum if that is more. */
 const partOfRoom = 1 / 8;
 const partOfAll = 1 / 100;
-/** A full namespace is counted this often at most. */
+/** A full namespace is counted at most this often. */
 const recountMs = 1_000;
 
 /**
- * Keeps a namespace below so many keys. Counting all of them is dear, so it is done seldom: in between, the outcomes of this process's own commits are added up,
- * and only a commit that might pass the limit waits for a count and is looked at key by key. One process never passes the limit. Several on one store see each
- * other's commits by the revision, not what these made; taking one key for each, they count anew in time to pass it together by a few hundredths of the limit,
- * by more only where commits make many keys each.
+ * Keeps a namespace within its maximum number of keys. Counting all keys is expensive, so it is rare. In between, the process adds up the outcomes of its own commits.
+ * Only a commit that might exceed the limit waits for a count and is checked key by key. A single process never exceeds the limit. Several processes on one store
+ * see each other's commits only as revision numbers, and assume one new key for each. They count again in time to exceed the limit together by at most a few
+ * hundredths of it, or by more if commits create many keys each.
  */
 export class KeyQuota {
   readonly #engine: Engine;
   readonly #namespace: string;
   readonly #clock: Clock;
   readonly #max: number;
-  /** Keys that may still be made, as far as is known here; undefined before the first look. */
+  /** Keys that may still be created, as far as this process knows; undefined before the first check. */
   #room: number | undefined;
-  /** Made here since the last count, and after how many the next is due. */
+  /** Keys created here since the last count, and the number after which the next count is due. */
   #made = 0;
   #countAfter = 0;
-  /** The revision before the first commit since the last count, and how many of those after it are this process's. */
+  /** The revision before the first commit since the last count, and how many of the later revisions are this process's own. */
   #since: number | undefined;
   #own = 0;
   #countedAtMs = Number.NEGATIVE_INFINITY;
-  /** Keys that commits in flight may make. */
+  /** Keys that commits in flight may create. */
   #reserved = 0;
   #looking: Promise<void> | undefined;
-  /** Told when a commit has ended. */
+  /** Called when a commit has ended. */
   readonly #waiting: (() => void)[] = [];
 
   constructor(engine: Engine, namespace: string, clock: Clock, max: number) {
@@ -52,7 +52,7 @@ export class KeyQuota {
       this.#note(prepared, result);
       return result;
     } catch (error) {
-      // It may have happened.
+      // The commit may have taken effect.
       if (isHoldfastError(error, "outcome_unknown")) this.#add(most);
       throw error;
     } finally {
@@ -83,18 +83,18 @@ export class KeyQuota {
     if (this.#room === undefined) return;
     this.#room -= made;
     this.#made += made;
-    // Nobody waits for this one: there is room still.
+    // No caller waits for this count, because there is still room.
     if (this.#made + byOthers >= this.#countAfter) this.#look(() => this.#count()).catch(() => {});
   }
 
-  /** Returns when the commit may go on, with the number of keys set aside for it. */
+  /** Resolves when the commit may proceed, with the number of keys reserved for it. */
   async #admit(prepared: PreparedCommit, puts: number): Promise<number> {
     if (this.#room === undefined) await this.#look(() => this.#begin());
     if (puts <= this.#left) return this.#reserve(puts);
     if (this.#clock.nowMs() - this.#countedAtMs >= recountMs) await this.#look(() => this.#count());
     if (puts <= this.#left) return this.#reserve(puts);
     const growth = Math.max(0, await this.#growth(prepared));
-    // Those in flight have set aside more than most of them need: only when they are done is it known what is left.
+    // Commits in flight have reserved more than most of them need. Only when they end is the remaining room known.
     while (growth > Math.max(0, this.#left) && growth <= (this.#room ?? 0) && this.#reserved > 0) await new Promise<void>((resolve) => this.#waiting.push(resolve));
     if (growth <= Math.max(0, this.#left)) return this.#reserve(growth);
     throw new HoldfastError("limit_exceeded", `keys: this namespace may have ${this.#max} and has no room for more; nothing was changed.`, {
@@ -107,7 +107,7 @@ export class KeyQuota {
     return (this.#room ?? 0) - this.#reserved;
   }
 
-  /** One at a time, shared by everybody who needs it. */
+  /** Runs one count at a time, shared by all callers that need it. */
   #look(how: () => Promise<void>): Promise<void> {
     this.#looking ??= how().finally(() => {
       this.#looking = undefined;
@@ -115,7 +115,7 @@ export class KeyQuota {
     return this.#looking;
   }
 
-  /** A young namespace cannot have many keys, whatever was written: its revision is known at once, and nothing is counted. */
+  /** A young namespace cannot have many keys, whatever was written. Its revision limits them, so nothing has to be counted. */
   async #begin(): Promise<void> {
     const { revision } = await this.#engine.position(this.#namespace);
     const keysMost = revision * limits.commitWritesMax;
@@ -126,7 +126,7 @@ export class KeyQuota {
   async #count(): Promise<void> {
     const madeBefore = this.#made;
     const counted = await this.#engine.count(this.#namespace, everything);
-    // What was made meanwhile may be in the count or not: it is taken as not.
+    // Keys created during the count may or may not be included. Assume that they are not.
     const meanwhile = this.#made - madeBefore;
     this.#learn(counted + Math.max(0, meanwhile));
     this.#countedAtMs = this.#clock.nowMs();
@@ -140,7 +140,7 @@ export class KeyQuota {
     this.#countAfter = Math.max(this.#room * partOfRoom, this.#max * partOfAll);
   }
 
-  /** How many keys more there would be after the commit. */
+  /** The number of keys that the commit would add. */
   async #growth({ writes }: PreparedCommit): Promise<number> {
     const { entries } = await this.#engine.read(
       this.#namespace,

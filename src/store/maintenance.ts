@@ -10,18 +10,18 @@ export interface MaintenanceOptions {
   readonly clock: Clock;
   readonly log: Log;
   readonly retention: RetentionPolicy;
-  /** Chores of the layers above, run at the compaction pace. */
+  /** Chores of the layers above, run as often as compaction. */
   readonly chores?: readonly ((namespace: string) => Promise<void>)[];
-  /** Told when entries of a namespace were found expired. */
+  /** Called when expired entries of a namespace were swept. */
   readonly swept?: (namespace: string, count: number) => Promise<void>;
   readonly sweepEveryMs?: number;
   readonly compactEveryMs?: number;
 }
 
-/** Rows one compaction slice may forget: a few milliseconds of work, so that writers hardly notice. */
+/** Rows that one compaction slice may delete: a few milliseconds of work, so that writers hardly notice. */
 const compactSlice = 500;
 
-/** Whoever may only read makes Holdfast write for itself too (a session begun, a token used): nobody asks for that history, and it must not fill the store. */
+/** Even read-only callers make Holdfast write to its own namespaces (a session starts, a token is used). No caller needs that history, and it must not fill the store. */
 const shortly = ({ ageMs, revisions, tombstones }: RetentionPolicy): RetentionPolicy => ({
   ageMs,
   revisions: Math.min(revisions, limits.reservedRevisionsMax),
@@ -29,14 +29,15 @@ const shortly = ({ ageMs, revisions, tombstones }: RetentionPolicy): RetentionPo
 });
 
 /**
- * Reclaims space in small steps until the signal aborts. Correctness never waits for it: expiry is judged when reading and writing.
- * Several processes may do this on one store at once; each step is its own transaction.
+ * Reclaims space in small steps until the signal aborts. Correctness never depends on it: expiry is checked on every read and write. Several processes may maintain
+ * one store at once; each step is its own transaction.
  */
 export async function maintain(
   { engine, clock, log, retention, chores = [], swept, sweepEveryMs = 1_000, compactEveryMs = 60_000 }: MaintenanceOptions,
   signal: AbortSignal,
 ): Promise<void> {
-  // A busy or full store is no reason to stop looking after it, and one namespace's trouble none to forget the others. One that is moved or on its way rests.
+  // A busy or full store is no reason to stop maintaining it, and a failure in one namespace must not affect the others. A namespace that has moved or is moving is
+  // skipped.
   const fail = (error: unknown): void => {
     const isAway = isHoldfastError(error, "moved") || isHoldfastError(error, "unavailable");
     log(isAway ? "debug" : "warn", "maintenance_failed", { message: error instanceof Error ? error.message : String(error) });
@@ -49,7 +50,7 @@ export async function maintain(
       if (more) await clock.rest(1, signal);
     }
     const isReserved = isReservedNamespace(namespace);
-    // Every reader makes Holdfast write there, as fast as it likes: a minute's history could fill a memory or a disk.
+    // Any reader can make Holdfast write to a reserved namespace, as fast as it likes: a minute of history could fill the memory or the disk.
     if (!compactNow && !isReserved) return;
     if (compactNow) for (const chore of chores) await chore(namespace);
     const kept = isReserved ? shortly(retention) : retention;

@@ -4,22 +4,22 @@ import { limits } from "./limits.ts";
 import { singleKey } from "./ranges.ts";
 import type { LogQuery, Range, ReadOptions, Snapshot, Store } from "./store.ts";
 
-/** Values whose JSON has so many characters take a few milliseconds to read and check; more of them are read in several parts, between which others are served. */
+/** Values with this many characters of JSON take a few milliseconds to read and check. More are read in several parts, so that other callers are served in between. */
 const partCharacters = 524_288;
 
-/** Lets reads begin when there is memory and time for what they bring. */
+/** Delays reads until there is memory and time for their results. */
 export interface ReadGate {
-  /** Before a read that may bring so many values. What it gives goes to `leave`. */
+  /** Call this before a read that may return this many values. Pass the result to `leave`. */
   enter(valuesMax: number): number | Promise<number>;
-  /** The read has brought about so many bytes; 0 after one that failed. Resolves when work on them may go on. */
+  /** Call this when the read has returned about this many bytes; 0 if it failed. Resolves when work on them may continue. */
   leave(entered: number, bytes: number): Promise<void> | undefined;
-  /** What was read so far is not needed any more: the call waits for something new. */
+  /** Releases the memory of everything read so far: the call is waiting for something new. */
   forget(): void;
-  /** Between the parts of long work. Undefined: it may go on at once. */
+  /** Call this between the parts of long work. Undefined: continue at once. */
   pause(): Promise<void> | undefined;
 }
 
-/** The same store, each of whose reads passes a gate. Watching is not reading: whoever waits has let go of what it read, and reads again when it is told of a change. */
+/** The same store, with a gate in front of each read. Watching is not metered: a waiting caller has released what it read, and reads again after a change. */
 export function meteredStore(store: Store, gate: ReadGate): Store {
   const metered = async <Found>(valuesMax: number, read: () => Promise<Found>, bytesIn: (found: Found) => number): Promise<Found> => {
     const waited = gate.enter(valuesMax);
@@ -46,7 +46,7 @@ export function meteredStore(store: Store, gate: ReadGate): Store {
       try {
         return await inParts(ranges, options, readPart);
       } catch (error) {
-        // Where next to no history is kept, the first part's revision may be gone before the last part is read.
+        // If almost no history is kept, the first part's revision may be compacted before the last part is read.
         if (options.at !== undefined || !isHoldfastError(error, "compacted")) throw error;
         return readPart(ranges, options);
       }
@@ -68,14 +68,14 @@ export function meteredStore(store: Store, gate: ReadGate): Store {
     async search(query) {
       await gate.pause();
       const answer = await store.search({ ...query, pause: () => gate.pause() });
-      // Ranking what was found is work of its own.
+      // The caller ranks the answer next, and that takes time too.
       await gate.pause();
       return answer;
     },
   };
 }
 
-/** One snapshot, read part by part: all as of the first part's revision and moment. Ends early where the caller wants no more characters. */
+/** One snapshot, read in parts: all as of the first part's revision and time. Ends early if the caller wants no more characters. */
 async function inParts(ranges: Range | readonly Range[], options: ReadOptions, readPart: Store["read"]): Promise<Snapshot> {
   if (options.values === false) return readPart(ranges, options);
   let left = options.charactersMax ?? Number.POSITIVE_INFINITY;
@@ -92,7 +92,7 @@ async function inParts(ranges: Range | readonly Range[], options: ReadOptions, r
   return { ...part, revision, nowMs, entries };
 }
 
-/** About: strings have two bytes for each character. */
+/** An estimate: strings have two bytes per character. */
 const charactersOf = ({ entries }: Snapshot): number => bytesOfAll(entries) / 2;
 
 const valuesIn = (ranges: Range | readonly Range[]): number =>
@@ -100,7 +100,7 @@ const valuesIn = (ranges: Range | readonly Range[]): number =>
 
 function logValuesMax({ values, limit = limits.logRowsMax, previous, valuesBytesMax = Number.POSITIVE_INFINITY }: LogQuery): number {
   const ofRow = previous ? 2 : 1;
-  // What stops at so many bytes has read the values of one row beyond them.
+  // A read that stops at a number of bytes has already read the values of one row beyond it.
   return values === false ? 0 : Math.min(limit * ofRow, Math.ceil(valuesBytesMax / limits.valueBytesMax) + ofRow);
 }
 
@@ -110,7 +110,7 @@ function bytesOfAll(items: readonly { readonly value: Json }[]): number {
   return bytes;
 }
 
-/** About what a value takes in memory: strings may need two bytes for each character. */
+/** The approximate size of a value in memory: strings may need two bytes per character. */
 export function bytesOf(value: Json): number {
   if (typeof value === "string") return 16 + 2 * value.length;
   if (value === null || typeof value !== "object") return 8;

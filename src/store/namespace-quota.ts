@@ -3,22 +3,22 @@ import { HoldfastError } from "../kernel/errors.ts";
 import { isReservedNamespace } from "./namespace-store.ts";
 import type { Engine } from "./store.ts";
 
-/** A process counts again after it has admitted this share of the maximum: others on the same store create namespaces too. */
+/** A process counts again after admitting this share of the maximum, because other processes on the same store create namespaces too. */
 const partOfAll = 1 / 100;
-/** A full store is looked at this often at most. */
+/** A full store is counted at most this often. */
 const lookEveryMs = 1_000;
 
 /**
- * Keeps a store below so many namespaces: each is looked after every second, and none ever goes away. Only the first commit to a namespace that is not known
- * here waits for it. One process never passes the limit; several on one store may together, by a hundredth for each.
+ * Keeps a store within its maximum number of namespaces: each needs maintenance every second, and none is ever removed. Only the first commit to a namespace
+ * that this process does not know waits for the check. A single process never exceeds the limit; several on one store may, by a hundredth each.
  */
 export class NamespaceQuota {
   readonly #engine: Engine;
   readonly #clock: Clock;
   readonly #max: number;
-  /** Those that existed at the last count, and those admitted since. */
+  /** Namespaces that existed at the last count, and those admitted since. */
   #known = new Set<string>();
-  /** Admitted, but not stored before their first commit has ended. */
+  /** Admitted namespaces whose first commit has not ended, so they may not be stored yet. */
   readonly #making = new Set<string>();
   #letIn = Number.POSITIVE_INFINITY;
   #lookedAtMs = Number.NEGATIVE_INFINITY;
@@ -34,7 +34,7 @@ export class NamespaceQuota {
     return this.#known.has(namespace);
   }
 
-  /** The first commit to a namespace. */
+  /** Runs the first commit to a namespace. */
   async commit<Result>(namespace: string, submit: () => Promise<Result>): Promise<Result> {
     await this.#admit(namespace);
     try {
@@ -62,7 +62,7 @@ export class NamespaceQuota {
     return this.#known.has(namespace) || this.#known.size < this.#max;
   }
 
-  /** One at a time, shared by everybody who needs it. */
+  /** Runs one count at a time, shared by all callers that need it. */
   #look(): Promise<void> {
     this.#looking ??= this.#list().finally(() => {
       this.#looking = undefined;
@@ -71,7 +71,7 @@ export class NamespaceQuota {
   }
 
   async #list(): Promise<void> {
-    // The list may have been read before they were there, and come after their commits have ended.
+    // The list may have been read before these namespaces were stored, and may arrive after their commits have ended.
     const making = [...this.#making];
     const names = await this.#engine.namespaces();
     this.#known = new Set([...names.filter((name) => !isReservedNamespace(name)), ...making, ...this.#making]);

@@ -1,5 +1,6 @@
 import type { Clock } from "../kernel/clock.ts";
 import { HoldfastError, invalidInput } from "../kernel/errors.ts";
+import { bestHits } from "./best-hits.ts";
 import type { BatchTurn } from "./committer.ts";
 import { Committer } from "./committer.ts";
 import { KeyQuota } from "./key-quota.ts";
@@ -12,11 +13,11 @@ import { watchLog } from "./watch-log.ts";
 
 export interface NamespaceStoreOptions {
   readonly observer?: StoreObserver;
-  /** Keys the namespace may have; commits that would make more are refused. Absent = as many as the engine can hold. */
+  /** The maximum number of keys; commits that would exceed it are rejected. Absent: as many as the engine can hold. */
   readonly keysMax?: number;
-  /** Shared by all namespaces of the store that this process opens. Absent = as many as the engine can hold. */
+  /** Shared by all namespaces of the store that this process opens. Absent: as many as the engine can hold. */
   readonly namespaces?: NamespaceQuota;
-  /** Before each batch of commits, where callers share the time. Default: at once. */
+  /** Called before each batch of commits when callers share the time. Default: batches are sent at once. */
   readonly batchTurn?: BatchTurn;
 }
 
@@ -26,7 +27,7 @@ export function openNamespaceStore(engine: Engine, namespace: string, clock: Clo
   return storeOf(engine, namespace, clock, options);
 }
 
-/** One that Holdfast keeps for itself: every way in that takes a name from a caller goes through `openNamespaceStore`, which refuses it. */
+/** A namespace that Holdfast uses internally. Names from callers always go through `openNamespaceStore`, which rejects reserved ones. */
 export function openReservedStore(engine: Engine, namespace: string, clock: Clock): Store {
   if (!isReservedNamespace(namespace)) throw new HoldfastError("internal", "A reserved namespace begins with a dot.");
   return storeOf(engine, namespace, clock);
@@ -40,7 +41,7 @@ function storeOf(engine: Engine, namespace: string, clock: Clock, { observer, ke
   return {
     namespace,
     position: () => engine.position(namespace),
-    // Async, so that a refused input rejects like every other failure instead of throwing at once.
+    // Async, so that invalid input rejects the promise like every other failure instead of throwing synchronously.
     read: async (ranges, options = {}) => engine.read(namespace, asList(ranges), { ...options, limit: boundedLimit(options.limit, limits.readEntriesMax) }),
     commit: async (commit) => {
       const prepared = prepareCommit(commit);
@@ -53,7 +54,7 @@ function storeOf(engine: Engine, namespace: string, clock: Clock, { observer, ke
       return observer === undefined ? changes : observedWatch(changes, observer);
     },
     count: (range) => engine.count(namespace, range),
-    search: (query) => engine.search(namespace, query),
+    search: async (query) => bestHits(await engine.search(namespace, query), query.hitsMax),
     reindex: async (texts) => {
       requireNewTexts(texts);
       return texts.length === 0 ? 0 : engine.reindex(namespace, texts);
@@ -61,7 +62,7 @@ function storeOf(engine: Engine, namespace: string, clock: Clock, { observer, ke
   };
 }
 
-/** Counted from the first look to the end, whichever way it comes. */
+/** A watcher counts from its first read until it ends, for whatever reason. */
 async function* observedWatch(changes: AsyncIterable<Change>, observer: StoreObserver): AsyncGenerator<Change> {
   observer.watching(1);
   try {
@@ -79,7 +80,7 @@ function boundedLimit(limit: number | undefined, max: number): number {
   return limit;
 }
 
-/** Names that no caller can spell; see `requireNamespace`. */
+/** Names that callers cannot use; see `requireNamespace`. */
 export const isReservedNamespace = (namespace: string): boolean => /^\.[a-z]+$/.test(namespace);
 
 export function requireNamespace(namespace: string): void {

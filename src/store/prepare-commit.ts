@@ -1,11 +1,12 @@
 import { HoldfastError, invalidInput } from "../kernel/errors.ts";
 import type { Json } from "../kernel/json.ts";
 import { limits } from "./limits.ts";
+import { requireJson } from "./require-json.ts";
 import type { Commit, IndexedText, NewText, PreparedCommit, PreparedWrite } from "./store.ts";
 
 /**
- * The one validator in front of every engine: what a key and a value may be is decided here, so that no engine can differ.
- * Lone surrogates and NUL are refused in keys (engines disagree on them) and kept exactly in values (JSON escapes them).
+ * The only validator in front of the engines: it decides which keys and values are valid, so that engines cannot differ.
+ * Lone surrogates and NUL are rejected in keys (engines disagree on them) and stored exactly in values (JSON escapes them).
  */
 export function prepareCommit(commit: Commit): PreparedCommit {
   const checks = commit.checks ?? [];
@@ -31,7 +32,7 @@ export function prepareCommit(commit: Commit): PreparedCommit {
     if (rest.ttlMs !== undefined) requireTtl(rest.ttlMs);
     bytes += Buffer.byteLength(json) + Buffer.byteLength(write.key);
     if (rest.index !== undefined) requireIndex(rest.index);
-    // Whole milliseconds, rounded up: an entry is never gone before its time.
+    // Whole milliseconds, rounded up: an entry never expires early.
     writes.push(rest.ttlMs === undefined ? { ...rest, json } : { ...rest, json, ttlMs: Math.ceil(rest.ttlMs) });
   }
   if (bytes > limits.commitBytesMax) throw new HoldfastError("limit_exceeded", `One commit may carry ${limits.commitBytesMax} bytes; this one has ${bytes}.`);
@@ -46,12 +47,12 @@ export function requireKey(key: string, field = "key", bytesMax: number = limits
   if (typeof key !== "string" || key.length === 0) throw invalidInput(field, "must be a non-empty string");
   if (key.includes("\0")) throw invalidInput(field, "must not contain the NUL character");
   if (!key.isWellFormed()) throw invalidInput(field, "must be well-formed Unicode (it contains a lone surrogate)");
-  // Three bytes per UTF-16 unit at most: short keys need no counting.
+  // A UTF-16 unit takes at most three bytes, so short keys need no counting.
   if (key.length * 3 > bytesMax && Buffer.byteLength(key) > bytesMax)
     throw new HoldfastError("limit_exceeded", `${field}: may have ${bytesMax} bytes in UTF-8; this one has ${Buffer.byteLength(key)}`, { details: { field } });
 }
 
-/** Who did it stands in every log row: the same rules as for a key, whose limits every engine keeps. */
+/** Every log row names its writer, so the same rules apply as for a key: every engine supports those limits. */
 const requireLabel = (label: string, field: string): void => requireKey(label, field);
 
 export function requireTtl(ttlMs: number, field = "ttl"): void {
@@ -59,7 +60,7 @@ export function requireTtl(ttlMs: number, field = "ttl"): void {
     throw invalidInput(field, `must be between ${limits.ttlMsMin} ms and ${limits.ttlMsMax} ms (ten years)`);
 }
 
-/** Made by our own tokenizer, never by a caller: a breach is a defect, not bad input. */
+/** Our own tokenizer creates the index, never a caller, so a violation is a bug rather than bad input. */
 function requireIndex({ area, terms, length }: IndexedText): void {
   if (terms.length > limits.indexTermsMax) throw tooMany("index terms", terms.length, limits.indexTermsMax);
   const isWhole = Number.isSafeInteger(length) && terms.every(([term, weight]) => Number.isSafeInteger(weight) && weight > 0 && term.isWellFormed() && !term.includes("\0"));
@@ -76,7 +77,7 @@ function requireRequestKey(key: string): void {
     throw invalidInput("request key", `must be 1 to ${limits.requestKeyBytesMax} bytes of well-formed text without NUL`);
 }
 
-/** JSON text of a value that is JSON through and through, within limits; anything else is refused with the reason. */
+/** The JSON text of a value. Throws, with the reason, unless the whole value is valid JSON and within limits. */
 export function jsonText(value: Json, field = "value"): string {
   requireJson(value, field);
   const text = JSON.stringify(value);
@@ -86,43 +87,6 @@ export function jsonText(value: Json, field = "value"): string {
       throw new HoldfastError("limit_exceeded", `${field}: may have ${limits.valueBytesMax} bytes as JSON; this one has ${bytes}`, { details: { field } });
   }
   return text;
-}
-
-/** Walks without recursion: deep nesting must reach the limit's message, not the stack's end. */
-function requireJson(root: Json, field: string): void {
-  let elements = 0;
-  const stack: { value: unknown; depth: number }[] = [{ value: root, depth: 0 }];
-  for (let item = stack.pop(); item !== undefined; item = stack.pop()) {
-    const { value, depth } = item;
-    elements += 1;
-    if (elements > limits.valueElementsMax) throw new HoldfastError("limit_exceeded", `${field}: may have ${limits.valueElementsMax} elements`, { details: { field } });
-    switch (typeof value) {
-      case "string":
-      case "boolean":
-        break;
-      case "number":
-        if (!Number.isFinite(value)) throw invalidInput(field, "must contain only finite numbers");
-        if (Number.isInteger(value) && !Number.isSafeInteger(value))
-          throw invalidInput(field, "contains an integer beyond ±9007199254740991, which would lose digits; send it as a string");
-        break;
-      case "object": {
-        if (value === null) break;
-        if (depth >= limits.valueDepthMax) throw new HoldfastError("limit_exceeded", `${field}: may be nested ${limits.valueDepthMax} deep`, { details: { field } });
-        const members = Array.isArray(value) ? value : plainMembers(value, field);
-        for (const member of members) stack.push({ value: member, depth: depth + 1 });
-        break;
-      }
-      default:
-        throw invalidInput(field, `must be JSON; it contains ${typeof value === "undefined" ? "undefined" : `a ${typeof value}`}`);
-    }
-  }
-}
-
-function plainMembers(value: object, field: string): unknown[] {
-  const prototype = Object.getPrototypeOf(value);
-  if (prototype !== null && Object.getPrototypeOf(prototype) !== null) throw invalidInput(field, "must be JSON; it contains an object of a class");
-  if ("toJSON" in value && typeof value.toJSON === "function") throw invalidInput(field, "must be JSON; it contains an object with toJSON");
-  return Object.values(value);
 }
 
 const tooMany = (what: string, count: number, max: number): HoldfastError =>

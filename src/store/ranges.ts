@@ -5,7 +5,7 @@ export const everything: Range = { start: "" };
 
 export const keyRange = (key: string): Range => ({ start: key, end: `${key}\0` });
 
-/** The key of a range that can hold only one, else undefined. */
+/** The key of a range that can contain only one key, otherwise undefined. */
 export const singleKey = (range: Range): string | undefined => (range.end === `${range.start}\0` ? range.start : undefined);
 
 /**
@@ -24,7 +24,7 @@ export function prefixRange(prefix: string): Range {
   return { start: prefix };
 }
 
-/** Byte order, not UTF-16 order: "\u{FF5E}" < "\u{1F600}" only in bytes. Equal-unit prefixes make the common case one comparison. */
+/** Compares in byte order, not UTF-16 order: "\u{FF5E}" < "\u{1F600}" only in bytes. In the common case, the first differing unit decides with one comparison. */
 export function compareKeys(a: string, b: string): number {
   const length = Math.min(a.length, b.length);
   for (let i = 0; i < length; i += 1) {
@@ -47,7 +47,7 @@ export const inRange = (key: string, range: Range): boolean => compareKeys(key, 
 export const rangeAfter = (range: Range, key: string): Range => ({ ...range, start: `${key}\0` });
 export const rangeBefore = (range: Range, key: string): Range => ({ ...range, end: key });
 
-/** What is left of `ranges` when reading, in this direction, has come to `key` in the range at `index`. */
+/** The ranges that remain when a read in this direction has reached `key` in the range at `index`. */
 export function rangesFrom(ranges: readonly Range[], index: number, key: string, reverse = false): readonly Range[] {
   const range = ranges[index] as Range;
   return reverse ? [...ranges.slice(0, index), { ...range, end: `${key}\0` }] : [{ ...range, start: key }, ...ranges.slice(index + 1)];

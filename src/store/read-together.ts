@@ -1,12 +1,12 @@
 import { isHoldfastError } from "../kernel/errors.ts";
 import type { Range, ReadOptions, Snapshot, Store, StorePosition } from "./store.ts";
 
-/** Compaction passes a revision that was current a moment ago only where next to no history is kept. */
+/** A revision that was current a moment ago is compacted only if almost no history is kept. */
 const attemptsMax = 4;
 
 /**
- * For an answer that takes several reads: all that `look` reads is as of one revision and one moment, those of its first read.
- * Only `read` and `position` are held to it; commits, the log and searches are the store's own.
+ * For an answer that takes several reads: everything that `look` reads is as of one revision and one time, those of its first read. This applies only to `read` and
+ * `position`; commits, the log and searches go directly to the store.
  */
 export async function readTogether<T>(store: Store, look: (store: Store) => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt += 1) {

@@ -2,14 +2,14 @@ import type { CommitResult, PreparedCommit } from "./store.ts";
 
 /** Observes calls of the store interface, for metrics. It must neither throw nor wait. */
 export interface StoreObserver {
-  /** Its own time, in milliseconds: given back to it with what ended. */
+  /** The observer's own time in milliseconds. It is passed back when an operation ends. */
   nowMs(): number;
-  /** So many commits more, or fewer, wait for a batch. */
+  /** The number of commits waiting for a batch changed by this much. */
   queued(change: number): void;
-  /** One commit has its answer, or its error; `queuedMs` is when it was handed in. */
+  /** A commit got its result or its error. `queuedMs`: when it was submitted. */
   answered(queuedMs: number, commit: PreparedCommit, result: CommitResult | undefined, error?: unknown): void;
-  /** One batch came back from the engine. */
+  /** The engine returned from one batch. */
   batchEnded(beganMs: number, commits: number): void;
-  /** So many watchers more, or fewer. */
+  /** The number of watchers changed by this much. */
   watching(change: number): void;
 }

@@ -1,15 +1,15 @@
 import type { Json } from "../kernel/json.ts";
 
 /**
- * The store interface. Everything above speaks to a {@link Store}: position, read, commit, log, watch, over one namespace.
- * Everything below implements an {@link Engine}: the same operations for any namespace, commits in batches.
- * No word in this file knows what a lease or a workflow is.
+ * The store interface. Everything above uses a {@link Store}: position, read, commit, log, watch, over one namespace.
+ * Everything below implements an {@link Engine}: the same operations for any namespace, with commits in batches.
+ * Nothing in this file depends on what a lease or a workflow is.
  *
  * A namespace is one linear history of commits, numbered by revision 1, 2, 3 … without gaps.
  */
 export type Revision = number;
 
-/** Keys from `start` (inclusive) to `end` (exclusive; absent = no upper end), in UTF-8 byte order. */
+/** Keys from `start` (inclusive) to `end` (exclusive; absent: no upper bound), in UTF-8 byte order. */
 export interface Range {
   readonly start: string;
   readonly end?: string;
@@ -19,47 +19,47 @@ export interface Entry {
   readonly key: string;
   /** `null` when read with `values: false`. */
   readonly value: Json;
-  /** Per key, from 1, never given twice: not after delete, not after expiry. */
+  /** Per key, from 1, and never reused: not after a delete, not after expiry. */
   readonly version: number;
   /** Revision of the last change. */
   readonly revision: Revision;
   readonly createdAtMs: number;
   readonly updatedAtMs: number;
-  /** The entry is live while the engine's clock is below this; absent = for ever. */
+  /** The entry is live while the engine's clock is below this; absent: it never expires. */
   readonly expiresAtMs?: number;
   readonly writer: string;
-  /** The label the caller gave itself, beside the writer. */
+  /** The label that the caller chose for itself, in addition to the writer. */
   readonly agent?: string;
 }
 
 export interface ReadOptions {
-  /** As of this past revision; `compacted` when it is no longer kept. Expiry is judged as of that revision's time. */
+  /** Reads as of this past revision; throws `compacted` if it is no longer kept. Expiry is judged at that revision's time. */
   readonly at?: Revision;
-  /** With `at`: expiry is judged as of this time instead, which is not before that revision's. */
+  /** With `at`: expiry is judged at this time instead. It must not be before that revision's time. */
   readonly liveAtMs?: number;
   /** Entries over all ranges together. Default and maximum: `limits.readEntriesMax`. */
   readonly limit?: number;
   /** Descending key order; with several ranges, the last range first. */
   readonly reverse?: boolean;
-  /** `false` leaves values unread: far cheaper for listings. */
+  /** `false` skips reading the values, which makes listings much cheaper. */
   readonly values?: boolean;
-  /** An engine that works in this process stops after the entry with which the values' JSON reaches so many characters, and gives the `rest` where there is one. */
+  /** An in-process engine stops after the entry with which the values' JSON reaches this many characters, and returns the `rest` if there is one. */
   readonly charactersMax?: number;
 }
 
-/** How far a namespace has got: its newest revision, and the time. */
+/** The newest revision of a namespace, and the time. */
 export interface StorePosition {
   readonly revision: Revision;
-  /** The engine's clock when this was read; never goes back. */
+  /** The engine's clock when this was read; it never goes back. */
   readonly nowMs: number;
 }
 
-/** Live entries, ranges in the order asked, keys in byte order, all as of one revision. */
+/** Live entries, with ranges in the requested order and keys in byte order, all as of one revision. */
 export interface Snapshot extends StorePosition {
   readonly entries: readonly Entry[];
-  /** The limit cut the answer short. */
+  /** `limit` cut the result short. */
   readonly more: boolean;
-  /** `charactersMax` cut the answer short: the ranges that are left, in the order asked. They hold at least one entry. */
+  /** `charactersMax` cut the result short: the remaining ranges, in the requested order. They contain at least one entry. */
   readonly rest?: readonly Range[];
 }
 
@@ -69,7 +69,7 @@ export type Check =
   | { readonly key: string; readonly revision: Revision }
   | { readonly key: string; readonly is: "absent" | "present" };
 
-/** What history will say of a change. A write without one is bookkeeping and is not shown. */
+/** The history record of a change. A write without one is bookkeeping and is not shown. */
 export interface HistoryRecord {
   readonly kind: string;
   readonly op: string;
@@ -80,29 +80,29 @@ export interface Put {
   readonly op: "put";
   readonly key: string;
   readonly value: Json;
-  /** Live for this long from the commit, by the engine's clock. Absent = for ever, also if it had an expiry before. */
+  /** How long the entry lives after the commit, by the engine's clock. Absent: it never expires, even if it had an expiry before. */
   readonly ttlMs?: number;
   readonly record?: HistoryRecord;
-  /** What history will say when the entry expires. */
+  /** The history record to write when the entry expires. */
   readonly lapse?: HistoryRecord;
-  /** Makes the entry findable, from this commit on until it is replaced, deleted or expired. */
+  /** Makes the entry findable from this commit until it is replaced, deleted or expired. */
   readonly index?: IndexedText;
 }
 
-/** What full text search knows of an entry. Terms are opaque here: they are made, for notes and questions alike, above the store interface. */
+/** The data of an entry that full-text search uses. Terms are opaque here: they are created above the store interface, in the same way for notes and queries. */
 export interface IndexedText {
-  /** A collection searched and counted for itself. */
+  /** A collection that is searched and counted separately. */
   readonly area: string;
   /** Each term once, with its weight in hundredths (a whole number above 0). */
   readonly terms: readonly (readonly [term: string, weight: number])[];
-  /** In words: long texts are discounted by it. A whole number. */
+  /** The length in words, a whole number. Ranking discounts long texts by it. */
   readonly length: number;
 }
 
-/** Another text for an entry that is findable already. */
+/** A new text for an entry that is already findable. */
 export interface NewText {
   readonly key: string;
-  /** Of the entry as the text was made from it. */
+  /** The revision of the entry that the text was made from. */
   readonly revision: Revision;
   readonly index: IndexedText;
 }
@@ -111,17 +111,19 @@ export interface SearchQuery {
   readonly areas: readonly string[];
   /** Each term once. */
   readonly terms: readonly string[];
-  /** An engine that works in this process calls it between the parts of a long search, and waits for what it gives: others are served in between. */
+  /** Return only the hits with the most rare terms: this many, plus those equal to the last of them (`bestHits`). Absent: return all. */
+  readonly hitsMax?: number;
+  /** An in-process engine calls this between the parts of a long search and waits for the result, so that other callers are served in between. */
   readonly pause?: () => Promise<void> | undefined;
 }
 
-/** Counts and weights, not a ranking: the ranking is made above the store interface, the same for every engine. */
+/** Counts and weights, not a ranking: ranking happens above the store interface, in the same way for every engine. */
 export interface SearchAnswer {
   readonly revision: Revision;
   /** Indexed entries of the areas, and the sum of their lengths. */
   readonly documents: number;
   readonly totalLength: number;
-  /** In how many of them each term of the query stands. */
+  /** For each term of the query, the number of these documents that contain it. */
   readonly frequencies: readonly number[];
   /** Live entries with at least one of the query's rarer terms (`essentialTerms`), in no particular order. */
   readonly hits: readonly SearchHit[];
@@ -129,10 +131,10 @@ export interface SearchAnswer {
 
 export interface SearchHit {
   readonly key: string;
-  /** Of the entry's last change: the newer of two equal answers stands first. */
+  /** The revision of the entry's last change: of two equal hits, the newer one comes first. */
   readonly revision: Revision;
   readonly length: number;
-  /** By term of the query; 0 where it is missing. */
+  /** One weight per query term; 0 if the document does not contain it. */
   readonly weights: readonly number[];
 }
 
@@ -156,32 +158,32 @@ export interface Commit {
   readonly writes: readonly Write[];
   readonly writer: string;
   readonly agent?: string;
-  /** `note`: what the caller needs, beside the commit's own outcome, to give the first answer again. */
+  /** `note`: the data that the caller needs, in addition to the commit's outcome, to return the first answer again. */
   readonly request?: RequestKey & { readonly note: Json };
 }
 
 export interface WriteOutcome {
-  /** Of a put: the new version. Of a delete: the version removed, 0 if nothing live was there. */
+  /** For a put, the new version. For a delete, the version removed, or 0 if there was no live entry. */
   readonly version: number;
-  /** A live entry was there before. */
+  /** Whether there was a live entry before. */
   readonly existed: boolean;
   readonly expiresAtMs?: number;
 }
 
 export interface Committed {
   readonly ok: true;
-  /** The new revision; the current one when nothing changed (only deletes of absent keys). */
+  /** The new revision, or the current one if nothing changed (only deletes of absent keys). */
   readonly revision: Revision;
   readonly atMs: number;
   readonly writes: readonly WriteOutcome[];
-  /** The request key was known: this is the first outcome again, and nothing was written now. */
+  /** The request key was known: this is the first outcome again, and nothing was written this time. */
   readonly replayed: boolean;
   readonly note?: Json;
 }
 
 export interface FailedCheck {
   readonly check: Check;
-  /** The live entry that broke the check, without its value (`null`): 256 checks may be broken by a mebibyte each. Read `at` the refusal's revision for values. */
+  /** The live entry that failed the check, without its value (`null`): 256 checks may fail on a mebibyte each. To get values, read `at` the refusal's revision. */
   readonly entry?: Entry;
 }
 
@@ -190,23 +192,23 @@ export type CommitResult =
   | { readonly ok: false; readonly reason: "checks"; readonly revision: Revision; readonly atMs: number; readonly failed: readonly FailedCheck[] }
   | { readonly ok: false; readonly reason: "request_key_reused"; readonly revision: Revision; readonly atMs: number };
 
-/** One change of one key, as the log keeps it. */
+/** One change of one key in the log. */
 export interface LogRow {
   readonly revision: Revision;
   /** Position within the commit. */
   readonly seq: number;
   readonly key: string;
   readonly op: "put" | "delete" | "expire";
-  /** Of a put: the version written. Of the others: the version that ended. */
+  /** For a put, the version written. For the other operations, the version that ended. */
   readonly version: number;
-  /** `null` for delete and expire, and when asked with `values: false`. */
+  /** `null` for delete and expire, and for reads with `values: false`. */
   readonly value: Json;
   readonly expiresAtMs?: number;
   readonly atMs: number;
   readonly writer: string;
   readonly agent?: string;
   readonly record?: HistoryRecord;
-  /** Where it was asked for: what the row before this one put under the key. `null` when that row ended it, is no longer kept or never was. */
+  /** If requested, the value that the previous row put under the key. `null` if that row ended the entry, is no longer kept or never existed. */
   readonly previous?: Json;
   /** The values of this row were left out, because of `valuesBytesMax`. */
   readonly unread?: true;
@@ -214,37 +216,37 @@ export interface LogRow {
 
 export interface LogQuery {
   readonly ranges: readonly Range[];
-  /** Only revisions above this. Below the compacted revision: `compacted`, unless `lenient`. */
+  /** Only revisions above this. Throws `compacted` if it is below the compacted revision, unless `lenient`. */
   readonly after?: Revision;
   /** Only revisions below this. */
   readonly before?: Revision;
   /** Newest first. */
   readonly reverse?: boolean;
-  /** Default and maximum: `limits.logRowsMax`. A revision is never cut in two. */
+  /** Default and maximum: `limits.logRowsMax`. A revision is never split. */
   readonly limit?: number;
   /** Only rows with a history record, of these kinds if given, by this writer or agent if given. */
   readonly recorded?: { readonly kinds?: readonly string[]; readonly writer?: string };
   readonly values?: boolean;
-  /** Every row also with the value that its key had before; not with `values: false`. */
+  /** Return each row with the previous value of its key too; not with `values: false`. */
   readonly previous?: boolean;
-  /** In bytes of JSON, previous values included: once the rows before it have reached so many, a row comes without its values and is `unread`. */
+  /** In bytes of JSON, including previous values. Once the preceding rows have reached this size, a row comes without its values and is `unread`. */
   readonly valuesBytesMax?: number;
   /** Few rows match: search by key rather than by revision. */
   readonly narrow?: boolean;
-  /** Give what is left of a compacted past instead of an error (history listings; never watch). */
+  /** Return the remaining part of a compacted past instead of an error (for history listings; never for watch). */
   readonly lenient?: boolean;
 }
 
 export interface LogPage {
   readonly rows: readonly LogRow[];
-  /** Every revision up to here (down to here in reverse) has been looked at; continue from it. */
+  /** Every revision up to here (in reverse, down to here) has been examined; continue from it. */
   readonly through: Revision;
-  /** Nothing is left beyond `through` at the time of reading. */
+  /** There was nothing beyond `through` at the time of reading. */
   readonly done: boolean;
   readonly revision: Revision;
 }
 
-/** Everything of one revision that lies in the watched range. */
+/** All rows of one revision in the watched range. */
 export interface Change {
   readonly revision: Revision;
   readonly atMs: number;
@@ -253,7 +255,7 @@ export interface Change {
 
 export interface Store {
   readonly namespace: string;
-  /** The newest revision and the time, without reading an entry. */
+  /** The newest revision and the time, without reading any entry. */
   position(): Promise<StorePosition>;
   read(ranges: Range | readonly Range[], options?: ReadOptions): Promise<Snapshot>;
   /** Every check holds and all writes take effect at one new revision, or nothing changes. Durable before it resolves. */
@@ -261,15 +263,18 @@ export interface Store {
   /** The outcome of an earlier commit with this request key, if it is still kept. */
   readRequest(key: string): Promise<StoredRequest | undefined>;
   log(query: LogQuery): Promise<LogPage>;
-  /** Every change after a revision, in order, none skipped, none twice, until the signal aborts. Throws `compacted` when too far back. `values: false` for who only needs to know that something changed. */
+  /**
+   * Every change after a revision, in order, none skipped and none repeated, until the signal aborts. Throws `compacted` if the revision is too far back.
+   * Pass `values: false` if you only need to know that something changed.
+   */
   watch(range: Range, after: Revision, signal: AbortSignal, options?: Pick<LogQuery, "values">): AsyncIterable<Change>;
   /** Live entries in the range. */
   count(range: Range): Promise<number>;
-  /** Full text, as fresh as the last commit. */
+  /** Full-text search, up to date with the last commit. */
   search(query: SearchQuery): Promise<SearchAnswer>;
   /**
-   * Makes findable entries found by other terms; the entries themselves stay as they are, and nothing takes a revision. One that has been changed since the revision
-   * given, or is not findable, is left alone. Each key at most once, `limits.commitWritesMax` together. Answers how many were replaced.
+   * Replaces the index terms of findable entries. The entries themselves do not change, and no revision is taken. An entry that changed since the given revision,
+   * or that is not findable, is skipped. Each key at most once, `limits.commitWritesMax` in all. Returns the number of replaced texts.
    */
   reindex(texts: readonly NewText[]): Promise<number>;
 }
@@ -279,7 +284,7 @@ export interface StoredRequest {
   readonly outcome: Committed;
 }
 
-/** A commit that has passed `prepareCommit`: limits hold, values are JSON text. */
+/** A commit that has passed `prepareCommit`: it is within limits, and values are JSON text. */
 export interface PreparedCommit {
   readonly checks: readonly Check[];
   readonly writes: readonly PreparedWrite[];
@@ -291,51 +296,51 @@ export interface PreparedCommit {
 export type PreparedWrite = (Omit<Put, "value"> & { readonly json: string }) | Delete;
 
 export interface RetentionPolicy {
-  /** History older than this may be forgotten. */
+  /** History older than this may be deleted. */
   readonly ageMs: number;
-  /** Revisions kept at most; the older ones may be forgotten. */
+  /** The maximum number of revisions kept; older ones may be deleted. */
   readonly revisions: number;
-  /** Deleted keys whose last version is remembered; beyond it the oldest share one common floor. */
+  /** The number of deleted keys whose last version is stored; beyond it, the oldest share one common floor. */
   readonly tombstones: number;
 }
 
 export interface Compacted {
-  /** Log rows forgotten. */
+  /** The number of log rows deleted. */
   readonly removed: number;
-  /** The limit ended it, not the policy: there may be more to forget. */
+  /** The run ended because of the limit rather than the policy, so there may be more to delete. */
   readonly more: boolean;
 }
 
 /**
- * What a namespace is beside its records: where it stands. Another store is equal when its facts and its records are.
- * `base` and `gaps` describe a history that went back (an old backup restored, a replica promoted that lacked commits): the revisions and versions
- * given in the lost part may be in somebody's hands, so the namespace goes on above anything they can hold.
+ * The state of a namespace apart from its records. Two stores are equal if their facts and their records are.
+ * `base` and `gaps` describe a history that went back (an old backup was restored, or a promoted replica lacked commits). Callers may still hold revisions and
+ * versions from the lost part, so the namespace continues above every number that was handed out.
  */
 export interface NamespaceFacts {
   readonly revision: Revision;
-  /** The time of the last commit (reading does not move it); the namespace's clock never shows less. */
+  /** The time of the last commit (reads do not advance it). The namespace's clock never shows an earlier time. */
   readonly clockMs: number;
   readonly compacted: Revision;
   /** The time of the compacted revision. */
   readonly compactedAtMs: number;
   /** New keys start above this version. */
   readonly versionFloor: number;
-  /** The revision is at least this, and the next version of every key stands above it. 0 where history never went back. */
+  /** The revision is at least this, and the next version of every key is above it. 0 if history never went back. */
   readonly base: Revision;
-  /** Oldest first: revisions above the first number and below the second were never given, or given and lost. */
+  /** Oldest first: revisions above the first number and below the second were either never assigned or lost. */
   readonly gaps: readonly (readonly [kept: Revision, base: Revision])[];
   readonly seal?: Seal;
 }
 
 /**
- * A namespace on its way from one store to another. The seal holds for every process and survives restarts.
- * - `copying`: works as ever, but nothing is compacted until `untilMs` (by the engine's clock);
- * - `moving`: read only for a moment, commits get `unavailable`;
- * - `moved`: everything is refused with `moved`, naming `to`;
- * - `filling`: not complete yet, everything is refused with `unavailable`; `progress` is the mover's own.
- * `dump`, `load`, `seal` and `health` work at all times; sweeping and compacting a namespace under the last three does nothing.
- * `by` is a name that one run of one job gave itself: nobody takes the seal of another for its own. Several may hold a namespace as `copying`, each until its own
- * time; `untilMs` is the latest of them.
+ * A namespace that is moving from one store to another. The seal applies to every process and survives restarts.
+ * - `copying`: works as usual, but nothing is compacted until `untilMs` (by the engine's clock);
+ * - `moving`: read-only for a short time; commits fail with `unavailable`;
+ * - `moved`: everything fails with `moved`, naming `to`;
+ * - `filling`: not complete yet; everything fails with `unavailable`. Only the mover uses `progress`.
+ * `dump`, `load`, `seal` and `health` always work. Sweeping and compacting do nothing in the last three states.
+ * `by` is a name that one run of one job chose, so that no job mistakes another job's seal for its own. Several jobs may hold a namespace as `copying`,
+ * each until its own time; `untilMs` is the latest of them.
  */
 export type Seal =
   | { readonly state: "copying"; readonly untilMs: number; readonly holds: Readonly<Record<string, number>> }
@@ -343,7 +348,7 @@ export type Seal =
   | { readonly state: "moved"; readonly by?: string; readonly to: string }
   | { readonly state: "filling"; readonly by?: string; readonly progress: Json };
 
-/** One part of what a namespace is made of, as stored: enough for another store to become equal. */
+/** One stored part of a namespace, with enough data for another store to become equal. */
 export type StoredRecord = StoredLogRow | StoredKey | StoredRequestKey;
 
 export interface StoredLogRow {
@@ -353,7 +358,7 @@ export interface StoredLogRow {
   readonly key: string;
   readonly op: LogRow["op"];
   readonly version: number;
-  /** The value's text; absent for delete and expire. */
+  /** The value's JSON text; absent for delete and expire. */
   readonly json?: string;
   readonly expiresAtMs?: number;
   readonly createdAtMs: number;
@@ -364,15 +369,15 @@ export interface StoredLogRow {
   readonly lapse?: HistoryRecord;
 }
 
-/** What does not follow from the log: the text by which an entry is found, and the last version of what is gone and no longer in the log. */
+/** Data that cannot be derived from the log: the index text of an entry, and the last version of a deleted key that is no longer in the log. */
 export interface StoredKey {
   readonly kind: "key";
   readonly key: string;
-  /** Of its newest log row, be it kept or not. */
+  /** The revision of its newest log row, even if that row is no longer kept. */
   readonly revision: Revision;
   readonly seq: number;
   readonly version: number;
-  /** In the namespace, live or expired and not yet swept; `false`: only its last version is remembered. */
+  /** Whether the entry exists, live or expired and not yet swept. `false`: only its last version is stored. */
   readonly present: boolean;
   /** Its terms in any order. */
   readonly index?: IndexedText;
@@ -387,49 +392,49 @@ export interface StoredRequestKey {
 }
 
 export type DumpQuery =
-  /** Every log row that is kept, also those below the compacted revision that live entries need. Whole revisions, in order. */
+  /** Every kept log row, including those below the compacted revision that live entries need. Complete revisions, in order. */
   | { readonly part: "log"; readonly after: Revision }
-  /** Every key there is or was, in byte order; `after` undefined = from the first. */
+  /** Every key that exists or existed, in byte order; `after` undefined: from the first. */
   | { readonly part: "keys"; readonly after?: string }
-  /** Request keys in the order in which they are forgotten: those after this one, and for the first page those kept until `keptUntilMs` or longer. */
+  /** Request keys in the order in which they expire: those after this one. For the first page, those kept until `keptUntilMs` or longer. */
   | { readonly part: "requests"; readonly after: { readonly keptUntilMs: number; readonly key?: string } }
-  /** Log rows after a revision and then the keys they touch, as those are now. `compacted` when too far back. */
+  /** Log rows after a revision, followed by the current state of the keys they touch. Throws `compacted` if the revision is too far back. */
   | { readonly part: "changes"; readonly after: Revision };
 
-/** Of one moment. About `limits.dumpRecordsMax` records or `limits.commitBytesMax` bytes, whichever comes first. */
+/** All as of one moment. About `limits.dumpRecordsMax` records or `limits.commitBytesMax` bytes, whichever comes first. */
 export interface DumpPage {
   readonly facts: NamespaceFacts;
   readonly records: readonly StoredRecord[];
-  /** Nothing was left at that moment. Otherwise ask again after the last record (for changes: after its last log row). */
+  /** There was nothing more at that moment. Otherwise, continue after the last record (for changes: after its last log row). */
   readonly done: boolean;
 }
 
 export interface EngineHealth {
   readonly engine: string;
-  /** What an acknowledged write survives, in words a person can check. */
+  /** What an acknowledged write survives, in words that a person can check. */
   readonly durability: string;
   /** Engine-specific facts: versions, settings read back, sizes. Plain JSON. */
   readonly facts: Readonly<Record<string, Json>>;
-  /** What a person should change, if anything. */
+  /** Settings that a person should change, if any. */
   readonly warnings: readonly EngineWarning[];
 }
 
 export interface EngineWarning {
-  /** What it is about, for whoever looks into one of these more closely. */
+  /** The subject, for code that handles one of these specifically. */
   readonly about: "clock" | "durability" | "file mode" | "history" | "eviction" | "memory" | "rights";
   readonly says: string;
 }
 
 /**
- * What an engine implements. Rules every engine keeps (the memory engine is their specification):
+ * The interface of an engine. Every engine follows these rules (the memory engine is their specification):
  * - commits of one batch apply in order, each with its own checks, revision and outcome, all durable before the promise resolves;
  * - a commit that changes nothing takes no revision;
- * - a write that meets an expired entry first logs its expiry (writer `systemWriter`), in the same revision;
+ * - a write to a key whose entry has expired first logs the expiry (writer `systemWriter`), in the same revision;
  * - expiry is judged by the engine's own clock, which never goes back within a namespace.
  */
 export interface Engine extends AsyncDisposable {
   readonly name: string;
-  /** One cheap read. Refused where a seal refuses reading. */
+  /** One cheap read. Rejected if the seal forbids reads. */
   position(namespace: string): Promise<StorePosition>;
   read(namespace: string, ranges: readonly Range[], options: ReadOptions): Promise<Snapshot>;
   commit(namespace: string, batch: readonly PreparedCommit[]): Promise<readonly CommitResult[]>;
@@ -437,37 +442,37 @@ export interface Engine extends AsyncDisposable {
   log(namespace: string, query: LogQuery): Promise<LogPage>;
   count(namespace: string, range: Range): Promise<number>;
   search(namespace: string, query: SearchQuery): Promise<SearchAnswer>;
-  /** See {@link Store.reindex}. Does nothing while the seal forbids compacting: whoever copies the namespace would miss it. */
+  /** See {@link Store.reindex}. Does nothing while the seal forbids compacting, because a job that copies the namespace would miss the change. */
   reindex(namespace: string, texts: readonly NewText[]): Promise<number>;
-  /** Calls `notify` soon after any process commits to the namespace. It may notify for nothing, but never misses a change. Returns a function that unsubscribes. */
+  /** Calls `notify` soon after any process commits to the namespace. It may notify without a change, but never misses one. Returns a function that unsubscribes. */
   onChange(namespace: string, notify: () => void): () => void;
-  /** Turns up to `limit` expired entries into history records, and forgets request keys past their time. Returns how many. */
+  /** Turns up to `limit` expired entries into history records, and deletes expired request keys. Returns the number of entries. */
   sweep(namespace: string, limit: number): Promise<number>;
-  /** Looks at about `limit` log rows that the policy lets go and forgets what nothing live needs. Live entries stay. */
+  /** Examines about `limit` log rows that the policy releases and deletes those that no live entry needs. Live entries stay. */
   compact(namespace: string, policy: RetentionPolicy, limit: number): Promise<Compacted>;
   namespaces(): Promise<readonly string[]>;
   health(namespace: string): Promise<EngineHealth>;
   /**
-   * Reads the files that the engine keeps itself, every namespace, and names what is damaged; empty when nothing is, or where a server keeps them. `onRows` is told how many rows
-   * were read. Blocks its process until it is done.
+   * Checks the files that the engine manages itself, across all namespaces, and lists the damage. Empty if there is none, or if a server manages the files.
+   * `onRows` receives the number of rows read. Blocks its process until it is done.
    */
   checkFiles(onRows?: (rows: number) => void): Promise<readonly string[]>;
-  /** One page of everything the namespace is made of. */
+  /** One page of the namespace's records. */
   dump(namespace: string, query: DumpQuery): Promise<DumpPage>;
   /**
-   * Takes over records as another store had them, durably and all or nothing. Log rows come in order and before the keys and requests that speak of them;
-   * a live entry follows from its newest log row. The same records again change nothing. `facts`, when given, are then the namespace's (without the seal).
-   * Only for a namespace that is sealed as `filling`, and, where `by` is given, by just that one: `conflict` when another has taken over.
+   * Loads records of another store, durably and all or nothing. Log rows come in order, and before the keys and requests that refer to them;
+   * a live entry follows from its newest log row. Loading the same records again changes nothing. If `facts` is given, it replaces the namespace's facts (except the seal).
+   * The namespace must be sealed as `filling`. If `by` is given, it must match the seal: `conflict` if another job has taken over.
    */
   load(namespace: string, records: readonly StoredRecord[], facts?: NamespaceFacts, by?: string): Promise<void>;
   /**
-   * Sets the seal, or takes it away, if the one that is there is `expected` (none: there is none); otherwise nothing changes and a `conflict` says what was found.
-   * Durable; holds for every process at once.
+   * Sets or removes the seal if the current one is `expected` (undefined: no seal). Otherwise nothing changes, and a `conflict` reports the seal that was found.
+   * Durable; takes effect for every process at once.
    */
   seal(namespace: string, seal: Seal | undefined, expected?: Seal): Promise<void>;
-  /** Takes a namespace that is sealed as `filling` back to one that was never used, the seal last. Broken off, it is still sealed and can be cleared again. */
+  /** Resets a namespace that is sealed as `filling` to one that was never used, removing the seal last. If interrupted, it is still sealed and can be cleared again. */
   clear(namespace: string): Promise<void>;
 }
 
-/** The writer of what the store does by itself. */
+/** The writer of changes that the store makes itself. */
 export const systemWriter = "holdfast";

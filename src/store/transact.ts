@@ -3,27 +3,27 @@ import { HoldfastError, isHoldfastError } from "../kernel/errors.ts";
 import type { Json } from "../kernel/json.ts";
 import type { Check, Committed, FailedCheck, RequestKey, Revision, Store, Write } from "./store.ts";
 
-/** Who asks, through which store: what every operation above the store interface is given. */
+/** The caller and its store: the context of every operation above the store interface. */
 export interface Scope {
   readonly store: Store;
   readonly clock: Clock;
-  /** The authenticated principal; history names it. */
+  /** The authenticated principal, as recorded in history. */
   readonly writer: string;
-  /** The label the caller gave itself. */
+  /** The label that the caller chose for itself. */
   readonly agent?: string;
   readonly request?: RequestKey;
   readonly signal?: AbortSignal;
 }
 
-/** Either an answer that needs no write, or one commit and what is needed to answer after it. */
+/** Either an answer that needs no write, or one commit and the note needed to answer after it. */
 export type Decision<Note extends Json, Answer> = { readonly answer: Answer } | { readonly checks: readonly Check[]; readonly writes: readonly Write[]; readonly note: Note };
 
 export interface Operation<Note extends Json, Answer> {
-  /** Reads what it needs and decides; called again after a conflict. */
+  /** Reads its input and decides; called again after a conflict. */
   decide(attempt: number): Promise<Decision<Note, Answer>> | Decision<Note, Answer>;
-  /** The answer, from the note and the commit's outcome alone, so that a replay gives the first answer again. */
+  /** The answer, built only from the note and the commit's outcome, so that a replay returns the first answer again. */
   finish(note: Note, committed: Committed): Answer;
-  /** A refusal that is an answer (or throws); undefined = decide again. `at`: the revision at which the checks failed. */
+  /** Returns a refusal as the answer (or throws); undefined: decide again. `at`: the revision at which the checks failed. */
   refused?(failed: readonly FailedCheck[], at: Revision): Promise<Answer | undefined> | Answer | undefined;
 }
 
@@ -31,7 +31,10 @@ const attemptsMax = 64;
 /** In characters of JSON. */
 const rememberedAnswerMax = 65_536;
 
-/** Read, decide, commit once; on conflict again, a bounded number of times. With a request key, a commit whose answer was lost is sent once more, which cannot have a second effect. */
+/**
+ * Reads, decides and commits once; after a conflict, tries again a limited number of times. With a request key, a commit whose answer was lost is sent once more,
+ * which cannot have a second effect.
+ */
 export async function transact<Note extends Json, Answer>(scope: Scope, operation: Operation<Note, Answer>): Promise<Answer> {
   try {
     return await attempt(scope, operation);
@@ -40,7 +43,7 @@ export async function transact<Note extends Json, Answer>(scope: Scope, operatio
     try {
       return await attempt(scope, operation);
     } catch (again) {
-      // Whatever the second try met, it says nothing of the first one, which may have happened, or may still.
+      // The outcome of the second try says nothing about the first one, which may have taken effect or may still do so.
       throw isHoldfastError(again, "request_key_reused") ? again : error;
     }
   }
@@ -69,20 +72,20 @@ async function attempt<Note extends Json, Answer>(scope: Scope, operation: Opera
     if (result.reason === "request_key_reused") throw requestKeyReused(request as RequestKey);
     const answer = await operation.refused?.(result.failed, result.revision);
     if (answer !== undefined) return settle(scope, operation, answer);
-    // The first retries are free; after that give the others a little room.
+    // The first retries do not wait; later ones give other writers a little time.
     if (tries >= 3) await scope.clock.sleep(Math.min(tries, 10), scope.signal);
   }
   throw new HoldfastError("conflict", `Other writers won ${attemptsMax} times in a row; nothing was changed.`, { hint: "Try again." });
 }
 
-/** An answer without effect is remembered under its request key too, so that asking again cannot have one. */
+/** An answer without effect is stored under its request key too, so that a retry cannot have an effect. */
 async function settle<Note extends Json, Answer>(scope: Scope, operation: Operation<Note, Answer>, answer: Answer): Promise<Answer> {
   const { store, request } = scope;
   if (request === undefined) return answer;
   const text = JSON.stringify(answer);
-  // A refusal that shows what stands in its way may be as large as that; it has no effect, so asking again simply decides again.
+  // A refusal may include the entry that caused it and be just as large. It has no effect, so a retry can simply decide again.
   if (text.length > rememberedAnswerMax) return answer;
-  // Answers may leave optional members undefined; what is stored is JSON, which has no such thing.
+  // Answers may have undefined optional members, but JSON has no undefined.
   const result = await store.commit({ writes: [], writer: scope.writer, request: { ...request, note: { answer: JSON.parse(text) as Json } } });
   if (!result.ok) throw requestKeyReused(request);
   return result.replayed ? replay(operation, result) : answer;

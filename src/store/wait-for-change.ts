@@ -1,7 +1,7 @@
 import type { Clock } from "../kernel/clock.ts";
 import type { Range, Revision, Store } from "./store.ts";
 
-/** Resolves when something in the range changed after the revision, when the time is up, or when the signal aborts. */
+/** Resolves when something in the range changes after the revision, when the timeout expires, or when the signal aborts. */
 export async function waitForChange(store: Store, clock: Clock, range: Range, after: Revision, timeoutMs: number, signal?: AbortSignal): Promise<void> {
   const stop = new AbortController();
   const onAbort = (): void => stop.abort();

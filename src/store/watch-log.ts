@@ -5,8 +5,8 @@ import type { Change, Engine, LogQuery, LogRow, Range, Revision } from "./store.
 const rowsWithValuesMax = 50;
 
 /**
- * Watch is the log read forward: the change signal only says when to look, so a lost or extra notification can delay nothing for ever
- * and repeat nothing. A slow consumer simply reads later; nothing is buffered for it.
+ * Watch reads the log forward. The change signal only triggers a read, so a lost or extra notification can neither delay a change for ever
+ * nor repeat one. A slow consumer simply reads later; nothing is buffered for it.
  */
 export async function* watchLog(
   engine: Engine,

@@ -2,7 +2,7 @@ import type { Meter } from "../kernel/meter.ts";
 import type { Engine, EngineWarning } from "../store/store.ts";
 
 const abouts: readonly EngineWarning["about"][] = ["clock", "durability", "file mode", "history", "eviction", "memory", "rights"];
-/** Several metrics come from one read, and many scrapers share it. */
+/** One health check serves several metrics and all scrapers within this time. */
 const freshMs = 1_000;
 const probeMsMax = 1_500;
 
@@ -12,7 +12,7 @@ interface Probe {
   readonly warnings: readonly EngineWarning[];
 }
 
-/** Whether the engine answers, how fast, and what it warns of; the words of the warnings are in `/health`. */
+/** Whether the engine responds, how fast, and its warnings by subject; the texts of the warnings are in `/health`. */
 export function watchEngine(meter: Meter, engine: Engine, namespace: string): void {
   let last: { readonly atMs: number; readonly probe: Promise<Probe> } | undefined;
   const look = (): Promise<Probe> => {

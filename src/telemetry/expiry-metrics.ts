@@ -2,12 +2,12 @@ import type { Meter } from "../kernel/meter.ts";
 import { everything } from "../store/ranges.ts";
 import type { Engine, LogRow } from "../store/store.ts";
 
-/** The sweep's own revision is among the newest; no further back than this is looked for it. */
+/** The sweep's revision is among the newest; the search goes back no further than this. */
 const revisionsBack = 1_000;
 
 /**
- * What the sweep of this process found expired, by kind: a lease or claim that lapsed, a key, a session, an entry.
- * One that another agent takes before the sweep counts as taken over instead.
+ * Counts what this process's sweep found expired, by kind: a lapsed lease or claim, a key, a session, an entry.
+ * A lease that another agent takes before the sweep counts as a takeover instead.
  */
 export function openExpiryMetrics(meter: Meter, engine: Engine): (namespace: string, count: number) => Promise<void> {
   const expired = meter.counter("holdfast_expired_total", "Entries that this process found expired, by kind; lease and workflow are expired leases and claims.", ["kind"]);
@@ -19,7 +19,7 @@ export function openExpiryMetrics(meter: Meter, engine: Engine): (namespace: str
   };
 }
 
-/** The newest revision that is nothing but so many expiries: others may have committed since. */
+/** The newest revision that consists of exactly this many expiries; other commits may have followed it. */
 function sweptRows(rows: readonly LogRow[], count: number): readonly LogRow[] {
   for (let from = 0; from < rows.length; ) {
     const revision = rows[from]?.revision;

@@ -1,4 +1,4 @@
-/** One name with everything measured under it. */
+/** A metric name with all its samples. */
 export interface Family {
   readonly name: string;
   readonly help: string;
@@ -8,7 +8,7 @@ export interface Family {
 }
 
 export interface Sample {
-  /** Of a histogram's parts: `_bucket`, `_sum`, `_count`. */
+  /** For parts of a histogram: `_bucket`, `_sum`, `_count`. */
   readonly suffix?: string;
   readonly labels: readonly (readonly [name: string, value: string])[];
   readonly value: number;

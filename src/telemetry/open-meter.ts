@@ -3,9 +3,9 @@ import type { Counter, CounterSeries, Histogram, HistogramSeries, LabelNames, Me
 import type { Family, Sample } from "./exposition.ts";
 import { SeriesTable } from "./series.ts";
 
-/** A meter that remembers, and can be looked at. */
+/** A meter that keeps its values and can be read. */
 export interface OpenMeter extends Meter {
-  /** Every family with its samples as of now, in the order in which they were named. A gauge that fails or takes too long shows none. */
+  /** Every family with its current samples, in order of registration. A gauge that fails or takes too long has no samples. */
   collect(): Promise<readonly Family[]>;
 }
 
@@ -22,7 +22,7 @@ class Sum implements CounterSeries {
 
 class Spread implements HistogramSeries {
   readonly #bounds: readonly number[];
-  /** One more than there are bounds: what is above the last. */
+  /** One more than there are bounds, for values above the last bound. */
   readonly counts: Float64Array;
   sum = 0;
 

@@ -8,11 +8,11 @@ import { watchProcess } from "./process-metrics.ts";
 import { openStoreMetrics } from "./store-metrics.ts";
 import { openToolMetrics } from "./tool-metrics.ts";
 
-/** Everything that a measured process tells its meter, to be handed to those who do the work. */
+/** The observers that feed a process's meter, for the components they observe. */
 export interface Observers extends Disposable {
   readonly store: StoreObserver;
   readonly tools: ToolObserver;
-  /** For the maintenance of the store. */
+  /** Called by the store's maintenance. */
   swept(namespace: string, count: number): Promise<void>;
 }
 

@@ -10,11 +10,11 @@ import { parseTraceContext } from "./trace-context.ts";
 
 export interface TracerOptions {
   readonly endpoint: string;
-  /** As OpenTelemetry writes them: `name=value,name=value`, percent-encoded. */
+  /** In OpenTelemetry's format: `name=value,name=value`, percent-encoded. */
   readonly headers?: string;
   readonly serviceName: string;
   readonly version: string;
-  /** Of the traces that begin here, this part is recorded. */
+  /** The fraction recorded of the traces that begin here. */
   readonly sampleRatio: number;
   readonly log: Log;
   readonly meter?: Meter;
@@ -29,10 +29,10 @@ export interface OpenTracer extends Tracer, AsyncDisposable {
   readonly dropped: number;
 }
 
-/** What is left is delivered within this time when the process ends. */
+/** The time limit for delivering the remaining spans when the process ends. */
 const closeMsMax = 2_000;
 
-/** Spans to a collector by OTLP. */
+/** A tracer that sends spans to a collector over OTLP. */
 export function openTracer({ endpoint, headers, serviceName, version, sampleRatio, log, meter, ...pace }: TracerOptions): OpenTracer {
   const source = { serviceName, version, instance: randomHex(32) };
   const exporter = new OtlpExporter<SpanRecord>({ endpoint, headers: parseHeaders(headers), log, body: (spans) => otlpBody(spans, source), ...pace });

@@ -9,7 +9,7 @@ export interface ExporterOptions<Item> {
   readonly headers: Readonly<Record<string, string>>;
   readonly log: Log;
   body(items: readonly Item[]): string;
-  /** Shorter ones, for tests. */
+  /** Tests use shorter times. */
   readonly delayMs?: number;
   readonly timeoutMs?: number;
   readonly queueMax?: number;
@@ -18,14 +18,14 @@ export interface ExporterOptions<Item> {
 /** Items in one request. */
 const batchMax = 512;
 const attemptsMax = 3;
-/** The log says at most once in this time that spans are lost. */
+/** The log reports lost spans at most once in this time. */
 const complaintEveryMs = 60_000;
-/** The collector is busy or away; anything else that it answers is final. */
+/** The collector is busy or unreachable; any other error status is final. */
 const worthAnotherTry = new Set([408, 429, 502, 503, 504]);
 
 /**
- * Sends what it is given to a collector, in the background and in batches. Whatever the collector does, no call waits for it and the buffer is bounded:
- * what does not fit, or cannot be delivered, is dropped and counted.
+ * Sends items to a collector in the background, in batches. Whatever the collector does, no call waits for it and the buffer is bounded:
+ * items that do not fit or cannot be delivered are dropped and counted.
  */
 export class OtlpExporter<Item> {
   readonly #options: ExporterOptions<Item>;
@@ -54,7 +54,7 @@ export class OtlpExporter<Item> {
   /** Returns at once. */
   add(item: Item): void {
     if (this.#closing || this.#queue.length >= this.#queueMax) {
-      this.#drop(1, "more spans than the collector takes");
+      this.#drop(1, this.#closing ? "the process is exiting" : "the span queue is full");
       return;
     }
     this.#queue.push(item);
@@ -63,7 +63,7 @@ export class OtlpExporter<Item> {
     else this.#schedule();
   }
 
-  /** Delivers what is left, for so long at most. */
+  /** Delivers the remaining items, for at most this long. */
   async close(withinMs: number): Promise<void> {
     this.#closing = true;
     if (this.#queue.length > 0) this.#start();
@@ -73,7 +73,7 @@ export class OtlpExporter<Item> {
     });
     await Promise.race([this.#sending, late]);
     clearTimeout(timer);
-    this.#drop(this.#queue.splice(0).length, "the process ends");
+    this.#drop(this.#queue.splice(0).length, "the process is exiting");
     this.#agent.destroy();
   }
 
@@ -96,7 +96,7 @@ export class OtlpExporter<Item> {
       const problem = await this.#deliver(this.#options.body(batch));
       if (problem === undefined) this.sent += batch.length;
       else this.#drop(batch.length, problem);
-      // A few are not worth a request of their own.
+      // A few items are not worth a separate request.
       if (!this.#closing && this.#queue.length > 0 && this.#queue.length < batchMax) await this.#pause(this.#delayMs);
     }
   }
@@ -117,7 +117,7 @@ export class OtlpExporter<Item> {
       const start = this.#url.protocol === "https:" ? httpsRequest : httpRequest;
       const headers = { ...this.#options.headers, "content-type": "application/json", "content-length": Buffer.byteLength(body), "user-agent": "holdfast" };
       const request = start(this.#url, { method: "POST", agent: this.#agent, headers }, (response) => {
-        // Nothing in the answer is for us, and it may be without end.
+        // The response body is discarded: it contains nothing of interest and may be endless.
         response.resume();
         for (const event of ["end", "error", "close"]) response.once(event, () => finish({ status: response.statusCode }));
       });
@@ -126,7 +126,7 @@ export class OtlpExporter<Item> {
         clearTimeout(limit);
         resolve(outcome);
       };
-      // A code alone: the message may name what is not for the log.
+      // Only the code, because the message may contain details that do not belong in the log.
       request.once("error", (error: NodeJS.ErrnoException) => finish({ problem: error.code ?? "error" }));
       request.end(body);
     });

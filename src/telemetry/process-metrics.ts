@@ -2,10 +2,10 @@ import { readdir } from "node:fs/promises";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import type { Meter } from "../kernel/meter.ts";
 
-/** How often the event loop is asked whether it is late. */
+/** How often the event loop's delay is sampled. */
 const delayResolutionMs = 20;
 
-/** The process itself, under the names that ready-made dashboards know. Returns the way to stop. */
+/** Metrics of the process itself, under the names that standard dashboards use. Returns a function that stops them. */
 export function watchProcess(meter: Meter, version: string): () => void {
   const startedSeconds = Date.now() / 1_000 - process.uptime();
   meter.gauge("holdfast_build_info", "Always 1; the labels describe the running version.", () => [{ labels: [version, process.version], value: 1 }], ["version", "node"]);
@@ -39,7 +39,7 @@ export function watchProcess(meter: Meter, version: string): () => void {
 
 async function openDescriptors(): Promise<number | undefined> {
   try {
-    // One of them is ours, for looking.
+    // One of the descriptors is the listing's own.
     return (await readdir("/proc/self/fd")).length - 1;
   } catch {
     return undefined;

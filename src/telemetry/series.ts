@@ -1,8 +1,8 @@
 import type { LabelNames } from "../kernel/meter.ts";
 
-/** Series of one name; those that come later share one, so that no caller can fill the memory with words of its own. */
+/** The most series per name; further ones share a single series, so that no caller can fill the memory with label values. */
 export const seriesMax = 1_024;
-/** A longer word, or one with other characters, was not chosen by us. */
+/** A longer value, or one with other characters, was not chosen by the program. */
 const plainWord = /^[\x20-\x7e]{0,100}$/;
 const other = "other";
 
@@ -11,7 +11,7 @@ interface Branch<S> {
   readonly next: Map<string, Branch<S>>;
 }
 
-/** The series of one name by the values of their labels, found without making anything new. */
+/** The series of one name, found by label values without allocating anything. */
 export class SeriesTable<S> {
   readonly #labels: LabelNames;
   readonly #make: () => S;
@@ -21,7 +21,7 @@ export class SeriesTable<S> {
   constructor(labels: LabelNames, make: () => S) {
     this.#labels = labels;
     this.#make = make;
-    // A metric without labels exists from the start: absent and zero mean different things to a monitor.
+    // A metric without labels exists from the start, because absent and zero mean different things to a monitor.
     if (labels.length === 0) this.of();
   }
 

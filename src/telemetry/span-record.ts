@@ -1,7 +1,7 @@
 import type { SpanAttributes } from "../kernel/span.ts";
 import type { RemoteSpan } from "./trace-context.ts";
 
-/** A span that has ended. Times are milliseconds since 1970, with fractions. */
+/** A finished span. Times are milliseconds since 1970, with fractions. */
 export interface SpanRecord {
   readonly traceId: string;
   readonly spanId: string;
@@ -29,7 +29,7 @@ const errorStatus = 2;
 const sampledFlag = 0x001;
 const [knowsRemote, isRemote] = [0x100, 0x200];
 
-/** The body of an OTLP/HTTP request, in its JSON form: ids in hexadecimal, 64-bit numbers as text. */
+/** The body of an OTLP/HTTP request in JSON: ids in hexadecimal, 64-bit numbers as strings. */
 export function otlpBody(spans: readonly SpanRecord[], { serviceName, version, instance }: SpanSource): string {
   const resource = { attributes: attributeList({ "service.name": serviceName, "service.version": version, "service.instance.id": instance }) };
   return JSON.stringify({ resourceSpans: [{ resource, scopeSpans: [{ scope: { name: "holdfast", version }, spans: spans.map(spanJson) }] }] });
@@ -50,7 +50,7 @@ const spanJson = ({ traceId, spanId, parentSpanId, parentIsRemote, state, name, 
   links: link && [{ traceId: link.traceId, spanId: link.spanId, traceState: link.state }],
 });
 
-/** More digits than a number of JavaScript holds. */
+/** A BigInt, because the result has more digits than a JavaScript number can hold. */
 function nanoseconds(ms: number): string {
   const whole = Math.floor(ms);
   return String(BigInt(whole) * 1_000_000n + BigInt(Math.round((ms - whole) * 1_000_000)));

@@ -7,7 +7,7 @@ import type { StoreObserver } from "../store/store-observer.ts";
 
 const batchBounds = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512];
 
-/** Calls of the store interface, over all namespaces together. */
+/** Calls of the store interface, across all namespaces. */
 export function openStoreMetrics(meter: Meter): StoreObserver {
   const commits = meter.counter("holdfast_commits_total", "Commits by outcome: committed, conflict (a check failed), replayed (a known request key) or an error code.", [
     "outcome",
@@ -31,9 +31,9 @@ export function openStoreMetrics(meter: Meter): StoreObserver {
       const write = writes[i] as PreparedCommit["writes"][number];
       const { record } = write;
       const existed = result.writes[i]?.existed === true;
-      // Deleting what is not there is no change.
+      // Deleting an absent key is not a change.
       if (record !== undefined && (write.op === "put" || existed)) changes.of(record.kind, record.op).add();
-      // A holder's key outlives a lapse and not a release: who finds one takes over.
+      // A holder's key survives a lapse but not a release, so replacing one is a takeover.
       if (existed && write.op === "put" && write.key.startsWith(leaseKeys.holders.start))
         takeovers.of(workflowKeys.runOfResource(leaseKeys.resourceOfHolder(write.key)) === undefined ? "lease" : "workflow").add();
     }

@@ -3,7 +3,7 @@ import { secondsBounds } from "../kernel/meter.ts";
 import type { ToolOutcome } from "../tools/run-tool.ts";
 import type { ToolObserver } from "../tools/tool-observer.ts";
 
-/** Answers that say no: nothing failed, but the caller did not get what it asked for. */
+/** Negative answers: no error, but the caller did not get what it requested. */
 const refusals: Readonly<Record<string, { readonly member: string; readonly kind: "lease" | "workflow" }>> = {
   lease_acquire: { member: "acquired", kind: "lease" },
   lease_renew: { member: "renewed", kind: "lease" },
@@ -12,7 +12,7 @@ const refusals: Readonly<Record<string, { readonly member: string; readonly kind
 
 export function openToolMetrics(meter: Meter): ToolObserver {
   const calls = meter.counter("holdfast_tool_calls_total", "Tool calls by outcome: ok or an error code.", ["tool", "outcome"]);
-  const seconds = meter.histogram("holdfast_tool_call_seconds", "Duration of tool calls, including time spent waiting in line.", secondsBounds, ["tool"]);
+  const seconds = meter.histogram("holdfast_tool_call_seconds", "Duration of tool calls, including time spent in queues.", secondsBounds, ["tool"]);
   const inFlight = meter.level("holdfast_tool_calls_in_flight", "Tool calls in progress.").of();
   const refused = meter.counter("holdfast_holds_refused_total", "Leases and claims refused, because another agent holds them or there is nothing to claim.", ["kind"]);
   for (const kind of ["lease", "workflow"]) refused.of(kind);

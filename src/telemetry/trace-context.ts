@@ -1,6 +1,6 @@
 import type { TraceContext } from "../kernel/span.ts";
 
-/** Another's span that ours belongs to. */
+/** A span of another system that is the parent of ours. */
 export interface RemoteSpan {
   readonly traceId: string;
   readonly spanId: string;
@@ -10,7 +10,10 @@ export interface RemoteSpan {
 
 const stateCharactersMax = 512;
 
-/** Undefined for everything but a well-formed context: a trace that cannot be continued is replaced by a new one. Version 00, and later ones as far as 00 goes. */
+/**
+ * Returns undefined for anything but a well-formed context; a trace that cannot be continued is replaced
+ * by a new one. Accepts version 00, and later versions as far as they match 00.
+ */
 export function parseTraceContext({ traceparent, tracestate }: TraceContext = {}): RemoteSpan | undefined {
   if (typeof traceparent !== "string" || traceparent.length > 200) return undefined;
   const found = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/.exec(traceparent.trim());

@@ -14,7 +14,7 @@ const count = z.int().nullable();
 export const sidecarHealth = defineTool({
   name: "sidecar_health",
   title: "Show health",
-  description: 'Whether the store answers (status "ok" or "error: …"), how much is in it, and what an acknowledged write survives.',
+  description: "Whether the store answers (status ok or error), how much is in it, what an acknowledged write survives.",
   toolset: "admin",
   effect: "read",
   input: z.strictObject({}),
@@ -38,8 +38,8 @@ export const sidecarHealth = defineTool({
     try {
       return { status: "ok", ...known, ...(await storeFacts(context)) };
     } catch (error) {
-      // Asking about health is how one finds out: the answer must come, whatever the store does.
-      const reason = isHoldfastError(error) ? `${error.code}: ${error.message}` : "the store failed in a way Holdfast does not know";
+      // A health check must return a result even if the store fails: that is how callers find out.
+      const reason = isHoldfastError(error) ? `${error.code}: ${error.message}` : "unexpected store error; see the server's log";
       return { status: `error: ${reason}`, ...known, key_count: null, workflow_count: null, lease_count: null, revision: null, engine: {} };
     }
   },
@@ -66,8 +66,7 @@ async function storeFacts({ store, server }: ToolContext) {
 export const sidecarReset = defineTool({
   name: "sidecar_reset",
   title: "Clear the namespace",
-  description:
-    "Delete everything in this namespace. confirm must equal the namespace's name, else nothing happens. A store file is backed up first, this namespace alone; the backup's name is returned.",
+  description: "Delete everything in this namespace; confirm must equal its name. A SQLite store is backed up first.",
   pointers: [{ to: ["sidecar_health"], text: "sidecar_health shows the name." }],
   toolset: "admin",
   effect: "destructive",
@@ -79,7 +78,7 @@ export const sidecarReset = defineTool({
   cli: { command: ["reset"] },
   handle(context, { confirm }) {
     if (confirm !== context.store.namespace) throw invalidInput("confirm", "must equal the namespace's name, which sidecar_health shows; nothing was cleared");
-    // As an answer, not as writes: clearing takes many commits, and a repeated request key must find the first answer.
+    // Stored as an answer rather than as writes: clearing takes many commits, and a retry with the same request key must get the first answer.
     return transact<null, { ok: boolean; cleared: number; backup: string | null }>(context, {
       async decide() {
         const { server, store } = context;

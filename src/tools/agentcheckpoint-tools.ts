@@ -10,18 +10,18 @@ import { likePattern } from "./like-pattern.ts";
 import type { ToolContext } from "./tool.ts";
 import { defineTool } from "./tool.ts";
 
-/** The same keys, versions and history as the state_ tools; values are JSON text both ways. */
+/** These tools share keys, versions and history with the state_ tools. Values are JSON text in both directions. */
 
 const changedAt = z.union([time, z.string()]);
 
-/** Unix seconds as everywhere; in AgentCheckpoint's own profile its text, `YYYY-MM-DD HH:MM:SS` in UTC. */
+/** Unix seconds, as in all tools, or AgentCheckpoint's text format (`YYYY-MM-DD HH:MM:SS` in UTC) in its own profile. */
 const changedAtOf = ({ server }: ToolContext, ms: number): number | string =>
   server.profile === "agentcheckpoint" ? new Date(ms).toISOString().slice(0, 19).replace("T", " ") : toSeconds(ms);
 
 export const getState = defineTool({
   name: "get_state",
   title: "Get a key (JSON text)",
-  description: "Read a key's value as JSON text with its version; status not_found when it is missing or expired.",
+  description: "Read a key's value as JSON text with its version; status not_found when there is none.",
   pointers: [{ to: ["state_get"], text: "As plain JSON: state_get." }],
   toolset: "agentcheckpoint",
   effect: "read",
@@ -49,7 +49,7 @@ export const setStateText = defineTool({
   name: "set_state",
   title: "Set a key (JSON text)",
   description:
-    "Write JSON text under a key. expected_version: -1 (default) = unconditional, 0 = create only, N = only if N is current. status: ok with the new version; else conflict, not_found or error (not JSON), and nothing written.",
+    "Write JSON text under a key. expected_version: -1 (default) = unconditional, 0 = create only, N = only if N is current. status: ok and the new version, or conflict, not_found or error (not JSON).",
   toolset: "agentcheckpoint",
   effect: "write",
   input: z.strictObject({ key, value: z.string(), expected_version: z.int().min(-1).optional() }),
@@ -62,8 +62,8 @@ export const setStateText = defineTool({
 export const forceSetState = defineTool({
   name: "force_set_state",
   title: "Overwrite a key (JSON text)",
-  description: "Write JSON text under a key whatever is there; returns the new version.",
-  pointers: [{ to: ["set_state"], text: "Where others write too: set_state." }],
+  description: "Write JSON text under a key unconditionally; returns the new version.",
+  pointers: [{ to: ["set_state"], text: "If others write too: set_state." }],
   toolset: "agentcheckpoint",
   effect: "write",
   input: z.strictObject({ key, value: z.string() }),
@@ -84,7 +84,7 @@ async function writeText(context: ToolContext, name: string, text: string, expec
   try {
     result = await setState(context, { key: name, value, expectedVersion: expectedVersion < 0 ? undefined : expectedVersion });
   } catch (error) {
-    // JSON text can hold what no JSON value can keep: 1e400, integers that would lose digits.
+    // JSON text can contain numbers that no JSON value can hold: 1e400, or integers that would lose digits.
     if (isHoldfastError(error, "invalid_input") && error.details?.field === "value") return { status: "error", message: error.message };
     throw error;
   }
@@ -99,13 +99,13 @@ async function writeText(context: ToolContext, name: string, text: string, expec
   return { status: "conflict", key: name, ...versions, message };
 }
 
-/** Keys given back and keys looked at, at most, in one answer. */
+/** The maximum number of keys in one response, and of pages scanned for it. */
 const listLimits = { keysMax: 1_000, scanPages: 10 } as const;
 
 export const listStateText = defineTool({
   name: "list_state",
   title: "List keys by pattern",
-  description: `List live keys that match a SQL LIKE pattern (default %): % any run, _ one character, \\ escapes; case-sensitive. cursor: next page.`,
+  description: `List live keys that match a SQL LIKE pattern (default %): % any run, _ one character, \\ escapes; case-sensitive.`,
   pointers: [{ to: ["state_list"], text: "Plain prefixes: state_list." }],
   toolset: "agentcheckpoint",
   effect: "read",
@@ -117,7 +117,7 @@ export const listStateText = defineTool({
   async handle(context, { pattern = "%", limit = listLimits.keysMax, cursor: from }) {
     const like = likePattern(pattern);
     const prefix = like.literalPrefix;
-    // No key holds these characters, so nothing can match; engines disagree on them.
+    // No key contains these characters, so nothing could match; engines handle them differently.
     if (!prefix.isWellFormed() || prefix.includes("\0")) throw invalidInput("pattern", "must be well-formed text without NUL");
     const list = listOf("like", { pattern });
     const start = from === undefined ? undefined : fromCursor(list, from);
@@ -148,7 +148,7 @@ export const listStateText = defineTool({
 export const deleteStateText = defineTool({
   name: "delete_state",
   title: "Delete a key (status result)",
-  description: "Remove a key; deleted is true only if something was there.",
+  description: "Remove a key; deleted: something was there.",
   pointers: [{ to: ["state_delete"], text: "With a version check: state_delete." }],
   toolset: "agentcheckpoint",
   effect: "destructive",

@@ -1,6 +1,6 @@
 import type { Tool } from "./tool.ts";
 
-/** The answer in the tool's own words, where it has some; a warning stands below them. */
+/** The answer as rendered by the tool, if it renders one, followed by a warning. */
 export function answerTexts(tool: Tool, answer: Record<string, unknown>): readonly string[] | undefined {
   const texts = tool.render?.(answer);
   return texts === undefined || typeof answer.warning !== "string" ? texts : [...texts, `Warning: ${answer.warning}`];

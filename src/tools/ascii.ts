@@ -1,4 +1,4 @@
-/** What has a usual spelling in ASCII but no decomposition that would give it. */
+/** Characters with a common ASCII spelling that Unicode decomposition does not produce. */
 const spellings: Readonly<Record<string, string>> = {
   "\u00df": "ss",
   "\u00e6": "ae",
@@ -47,8 +47,8 @@ const spellings: Readonly<Record<string, string>> = {
 };
 
 /**
- * Any text in ASCII alone, for terminals and logs that know nothing else: accents are dropped, common signs spelt, and the rest
- * written as JSON would escape it, so that nothing is lost. "Größe → 大きさ" becomes "Grosse -> \u5927\u304d\u3055".
+ * Converts text to ASCII for terminals and logs that support nothing else. Accents are dropped and common signs spelled out. Other
+ * characters become JSON escapes, so nothing is lost. "Größe → 大きさ" becomes "Grosse -> \u5927\u304d\u3055".
  */
 export const toAscii = (text: string): string => (/^[\u0000-\u007f]*$/.test(text) ? text : Array.from(text, asciiOf).join(""));
 
@@ -56,9 +56,9 @@ function asciiOf(character: string): string {
   if (character <= "\u007f") return character;
   const known = spellings[character];
   if (known !== undefined) return known;
-  // Canonical forms alone: the compatible ones make 109 of 10⁹.
-  const innermostSchema = character.normalize("NFD").replaceAll(/\p{M}/gu, "");
-  // A mark of its own belongs to the letter before it, which has been written already.
-  if (/^[\u0020-\u007e]*$/.test(innermostSchema) && (innermostSchema !== "" || /[\u0300-\u036f]/.test(character))) return innermostSchema;
+  // Canonical decomposition only: compatibility decomposition would turn 10⁹ into 109.
+  const base = character.normalize("NFD").replaceAll(/\p{M}/gu, "");
+  // A separate combining mark belongs to the letter before it, which has already been written.
+  if (/^[\u0020-\u007e]*$/.test(base) && (base !== "" || /[\u0300-\u036f]/.test(character))) return base;
   return Array.from({ length: character.length }, (_, i) => `\\u${character.charCodeAt(i).toString(16).padStart(4, "0")}`).join("");
 }

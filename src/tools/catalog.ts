@@ -1,5 +1,6 @@
 import { adminTools } from "./admin-tools.ts";
 import { agentcheckpointTools } from "./agentcheckpoint-tools.ts";
+import { effectTools } from "./effect-tools.ts";
 import { historyTools } from "./history-tools.ts";
 import { journalTools } from "./journal-tools.ts";
 import { knowledgeTools } from "./knowledge-tools.ts";
@@ -11,12 +12,13 @@ import { stateTools } from "./state-tools.ts";
 import type { Tool } from "./tool.ts";
 import { workflowTools } from "./workflow-tools.ts";
 
-/** Every tool, in the order in which clients see them. */
+/** Every tool, in the order clients see them. */
 export const catalog: readonly Tool[] = [
   ...stateTools,
   ...agentcheckpointTools,
   ...workflowTools,
   ...leaseTools,
+  ...effectTools,
   ...sessionTools,
   ...historyTools,
   ...journalTools,

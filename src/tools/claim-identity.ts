@@ -2,10 +2,10 @@ import { readOnlyClaim } from "../domain/workflows/claims.ts";
 import type { Reporter } from "../domain/workflows/workflow.ts";
 import type { ToolContext } from "./tool.ts";
 
-/** Claims remembered at once; the oldest make room, and their workers name themselves or claim again. */
+/** The most claims remembered at once. When the oldest are dropped, their workers must pass an agent id or token, or claim again. */
 const claimsMax = 10_000;
 
-/** Which claims were made on which connection, for workers that do not name themselves with every step. */
+/** Remembers which connection made which claim, for workers that do not identify themselves with every step. */
 export class ConnectionClaims {
   readonly #tokens = new Map<string, number>();
 
@@ -18,7 +18,7 @@ export class ConnectionClaims {
     if (this.#tokens.size > claimsMax && oldest !== undefined) this.#tokens.delete(oldest);
   }
 
-  /** The run was given back. */
+  /** Called when the run was given back. */
   forget(context: ToolContext, runId: string): void {
     const name = nameOf(context, runId);
     if (name !== undefined) this.#tokens.delete(name);
@@ -34,9 +34,9 @@ const nameOf = ({ connection, store, writer }: ToolContext, runId: string): stri
   connection === undefined ? undefined : [connection, writer, store.namespace, runId].join("\0");
 
 /**
- * Who reports on a run. A caller that names neither an agent nor a token is the one that claimed the run on this connection, by that
- * claim's token: replaced, it is told so. Over the network a call may come on any connection; there the principal must be the one
- * that claimed, on a run that nobody else has ever held.
+ * Determines who reports on a run. A caller that passes neither an agent id nor a token is identified by the claim it made on
+ * this connection, so it gets an error if it was replaced. Over the network, each call may use a different connection. There the
+ * principal must be the one that made the claim, and no other agent may ever have held the run.
  */
 export async function reporterOf(context: ToolContext, runId: string, { agentId, token }: Reporter): Promise<Reporter> {
   if (agentId !== undefined || token !== undefined) return { agentId, token };

@@ -23,8 +23,8 @@ export type JsonSchema = { readonly type: "object"; readonly [keyword: string]: 
 const described = new WeakMap<Tool, Map<string, ToolDescription>>();
 
 /**
- * The tool as a client sees it that is offered these tools; all of them when left out.
- * The same object every time: clients and the contract tests compare its bytes.
+ * The tool as shown to a client that is offered these tools; all of them by default. Returns the same
+ * object every time, because clients and the contract tests compare its bytes.
  */
 export function describeTool(tool: Tool, offered?: ReadonlySet<string>): ToolDescription {
   const known = described.get(tool) ?? new Map<string, ToolDescription>();
@@ -39,17 +39,17 @@ export function describeTool(tool: Tool, offered?: ReadonlySet<string>): ToolDes
   return description;
 }
 
-/** A selection of tools as a client sees it. */
+/** The descriptions that a client gets for a selection of tools. */
 export function descriptionsOf(tools: readonly Tool[]): readonly ToolDescription[] {
   const offered = new Set(tools.map(({ name }) => name));
   return tools.map((tool) => describeTool(tool, offered));
 }
 
-/** A model calls what it reads of: a sentence about a tool that is not offered is left out. */
+/** Models call tools that descriptions mention, so a sentence about a tool that is not offered is left out. */
 export const descriptionOf = ({ description, pointers = [] }: Tool, offered?: ReadonlySet<string>): string =>
   [description, ...pointers.filter(({ to }) => offered === undefined || to.every((name) => offered.has(name))).map(({ text }) => text)].join(" ");
 
-/** A store is a closed world. A hint that equals the protocol's default, or says nothing about a tool that only reads, is left out. */
+/** A store is a closed world. Hints are left out if they equal the protocol's default or have no meaning for a read-only tool. */
 const annotationsOf: Record<Effect, ToolAnnotations> = {
   read: { readOnlyHint: true, openWorldHint: false },
   write: { readOnlyHint: false, destructiveHint: false, openWorldHint: false },
@@ -57,22 +57,22 @@ const annotationsOf: Record<Effect, ToolAnnotations> = {
   destructive: { readOnlyHint: false, destructiveHint: true, openWorldHint: false },
 };
 
-/** Everything the schemas check, for the documentation and for review; clients are sent the shorter `describeTool`. */
+/** The complete schemas, for the documentation and for review. Clients get the shorter `describeTool`. */
 export const fullSchemas = (tool: Tool): { readonly input: JsonSchema; readonly output: JsonSchema } => ({
   input: withRequestKey(tool, jsonSchema(tool.input, "input", dropIntegerBounds)),
   output: jsonSchema(tool.output, "output", (node) => {
     dropIntegerBounds(node);
-    // Open at the end: a later version may add keys, and a client that checks must not refuse them.
+    // Left open, so that clients that validate accept keys added by later versions.
     delete node.additionalProperties;
   }),
 });
 
-/** Every word is read by a model on every turn. Bounds can go: a wrong value is refused with a message that names what is allowed. */
+/** A model reads every word on every turn. Bounds can be left out, because the error for a wrong value states what is allowed. */
 function inputSchemaOf(tool: Tool): JsonSchema {
   const schema = jsonSchema(tool.input, "input", (node) => {
     dropIntegerBounds(node);
     for (const keyword of ["minimum", "exclusiveMinimum", "maximum", "minItems", "minLength", "maxLength"]) delete node[keyword];
-    // Inside, what is allowed besides is not worth a word; a map says what its values are.
+    // Inside the schema, the keyword is worth its tokens only where it describes a map's values.
     if (node.additionalProperties === false || isEmptyObject(node.additionalProperties)) delete node.additionalProperties;
   });
   return { ...withRequestKey(tool, schema), additionalProperties: false };
@@ -84,12 +84,12 @@ function withRequestKey(tool: Tool, schema: JsonSchema): JsonSchema {
 }
 
 /**
- * The keys of an answer and their kinds, without the insides of lists and objects. None is marked required, because an error carries structured
- * content too: some clients hold every structured answer against this schema, failed ones included, and would show their own complaint instead.
+ * The keys of an answer and their types, without the contents of lists and objects. No key is required, because errors carry structured content too:
+ * some clients validate every structured result against this schema, including errors, and would show their own message instead.
  */
 function outputSchemaOf(tool: Tool): JsonSchema {
   const { properties } = fullSchemas(tool).output as unknown as { properties: Record<string, SchemaNode> };
-  // Any answer may carry a warning or a hint; they are not worth a word in each.
+  // Any answer may carry a warning or a hint, so they are not listed for each tool.
   const declared = Object.entries(properties).filter(([name]) => name !== "warning" && name !== "hint");
   return { type: "object", properties: Object.fromEntries(declared.map(([name, node]) => [name, kindOf(node)])) };
 }
@@ -109,7 +109,7 @@ function jsonSchema(schema: z.ZodObject, io: "input" | "output", trim: (node: Sc
   return rest as unknown as JsonSchema;
 }
 
-/** zod states the safe integers' range for every integer. */
+/** zod adds the safe integer range to every integer. */
 function dropIntegerBounds(node: SchemaNode): void {
   if (node.maximum === Number.MAX_SAFE_INTEGER) delete node.maximum;
   if (node.minimum === Number.MIN_SAFE_INTEGER) delete node.minimum;

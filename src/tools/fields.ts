@@ -2,19 +2,19 @@ import * as z from "zod";
 import type { Json, JsonObject } from "../kernel/json.ts";
 import { limits } from "../store/limits.ts";
 
-/** Parameters that many tools share. Checks that JSON Schema need not repeat to every model are refinements: they cost no tokens. */
+/** Parameters that many tools share. Checks that models need not see in the JSON Schema are refinements, which cost no tokens. */
 
-/** Keys and ids: their exact rules are the store's (`requireKey`), one validator for every surface. */
+/** Keys and ids. The store's `requireKey` checks the exact rules, so that every surface shares one validator. */
 export const key = z.string();
 
-/** Any JSON, untouched: zod's own JSON and record schemas would drop a member named `__proto__`. */
+/** Any JSON value, unchanged. zod's JSON and record schemas would drop a member named `__proto__`. */
 export const json = z.custom<Json>((value) => value !== undefined, "required; any JSON value");
 
 const isObject = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null && !Array.isArray(value);
 export const jsonObject = z.custom<JsonObject>(isObject, "required; must be a JSON object").meta({ type: "object" });
 
 const labelBytesMax = 256;
-/** A label a caller gives itself. */
+/** A label that a caller gives itself. */
 export const label = z.string().refine((text) => text.length > 0 && Buffer.byteLength(text) <= labelBytesMax && text.isWellFormed() && !text.includes("\0"), {
   error: `must be 1 to ${labelBytesMax} bytes of well-formed text without NUL`,
 });
@@ -30,7 +30,7 @@ export const ttlSeconds = z
   .refine((seconds) => seconds > 0 && seconds <= secondsMax, ttlError)
   .meta({ exclusiveMinimum: 0 });
 
-/** Clients give up after 60 seconds: a wait must end before. */
+/** Clients time out after 60 seconds, so a wait must end earlier. */
 export const waitSecondsMax = 55;
 export const waitSeconds = z.number().min(0).max(waitSecondsMax);
 
@@ -38,7 +38,7 @@ export const version = z.int().min(0);
 export const revision = z.int().min(1);
 export const token = z.int().min(1);
 
-/** Rounded up, so that nothing ends before its time; but 16.1 s is 16100 ms, not the 16101 that binary fractions would make of it. */
+/** Rounded up, so that nothing expires early. Rounding to microseconds first keeps 16.1 s at 16100 ms, which binary fractions would make 16101. */
 export const toMs = (seconds: number): number => Math.ceil(Math.round(seconds * 1_000_000) / 1000);
 export const toTtlMs = (seconds: number): number => Math.max(1, toMs(seconds));
 export const toSeconds = (ms: number): number => ms / 1000;
@@ -53,7 +53,7 @@ const isTags = (value: unknown): value is Record<string, string> =>
   Object.entries(value).every(([name, tag]) => isTagText(name, tagLimits.nameBytesMax) && name.length > 0 && isTagText(tag, tagLimits.valueBytesMax));
 const isTagText = (text: unknown, bytesMax: number): boolean => typeof text === "string" && text.isWellFormed() && Buffer.byteLength(text) <= bytesMax;
 
-/** Own check, for the same reason as `json`. */
+/** A custom check, for the same reason as `json`. */
 export const tags = z
   .custom<Readonly<Record<string, string>>>(
     isTags,
@@ -61,18 +61,18 @@ export const tags = z
   )
   .meta({ type: "object", additionalProperties: { type: "string" } });
 
-/** Output: Unix seconds with fractions. */
+/** Output: Unix seconds, with fractions. */
 export const time = z.number();
 export const timeOrNull = z.number().nullable();
 
-/** Running text; how long it may be is the domain's rule, which names the field. */
+/** Free text. The domain checks the maximum length, and its error names the field. */
 export const text = z.string();
-/** A question in plain words. */
+/** A question in natural language. */
 export const query = z.string();
-/** Output: ISO 8601 in UTC, where people read it. */
-/** `questions` of a save and `also` of a search: explained where they matter most, and by the instructions; everywhere else the name has to do. */
+/** `questions` of a save and `also` of a search. They are described only where they matter most and in the instructions; elsewhere the name must suffice. */
 export const texts = z.array(text).optional();
 
+/** Output: ISO 8601 in UTC, for fields that people read. */
 export const isoTime = z.string();
-/** Output: what went wrong beside what was asked for. */
+/** Output: a problem that did not prevent the call from succeeding. */
 export const warning = z.string().optional();

@@ -13,7 +13,7 @@ const entries = { default: 10, max: 200 } as const;
 export const historyLog = defineTool({
   name: "history_log",
   title: "Show history",
-  description: `Who changed what, newest first, with old and new value; long ones are cut to a preview. Narrow by key (any id), prefix, kind, writer or after_revision. n: default ${entries.default}; cursor: older ones.`,
+  description: `Who changed what, newest first, with old and new value (long ones cut). Narrow by key (any id), prefix, kind, writer, after_revision. n: default ${entries.default}.`,
   pointers: [{ to: ["state_get"], text: "In full: state_get with version." }],
   toolset: "history",
   effect: "read",
@@ -55,7 +55,7 @@ export const historyLog = defineTool({
     const page = await readHistory(context, {
       name: args.key,
       prefix: args.prefix,
-      // The State Sidecar has a history of keys alone.
+      // The State Sidecar keeps history for keys only.
       kind: args.kind ?? (isSidecar ? "state" : undefined),
       afterRevision: args.after_revision,
       writer: args.writer,
@@ -72,7 +72,7 @@ export const historyLog = defineTool({
 
 const idOf = ({ revision, seq }: HistoryCursor): string => `${revision}-${seq}`;
 
-/** The State Sidecar numbers its records: whole numbers that grow with time. */
+/** The State Sidecar's record ids are whole numbers that increase over time. */
 const numberOf = ({ revision, seq }: HistoryCursor): number => revision * seqMax + seq;
 const seqMax = 1_000_000;
 

@@ -6,10 +6,10 @@ import { runForm } from "../domain/workflows/workflow.ts";
 import type { Json } from "../kernel/json.ts";
 import { toSeconds } from "./fields.ts";
 
-/** A value that is longer as JSON is shown by its beginning: ten whole values of the largest kind would be a million tokens. */
+/** Values longer than `whole` as JSON are cut to a preview: ten values of the maximum size would be a million tokens. */
 const characters = { whole: 1_000, preview: 500 } as const;
 
-/** A stored value as history shows it: in the words of the tools, and no longer than a reader needs to recognise it. */
+/** A stored value as history shows it: with the tools' field names, and only as long as a reader needs to recognise it. */
 export function shownValue(value: Json, storedKey: string): { readonly shown: Json; readonly isCut: boolean } {
   const told = inToolWords(value, storedKey);
   const text = typeof told === "string" ? told : JSON.stringify(told);
@@ -23,7 +23,7 @@ function inToolWords(value: Json, storedKey: string): Json {
   return storedKey.startsWith(leaseKeys.deadlines.start) && holdForm(value) ? holdInToolWords(value) : value;
 }
 
-/** Its position in the indexes is internal. */
+/** The position in the indexes is internal and left out. */
 const runInToolWords = ({ name, status, tags, priority, lastStep, attempts, createdAtMs, endedBy, result, error }: Run): Json => ({
   name,
   status,

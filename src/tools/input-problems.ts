@@ -3,10 +3,12 @@ import { HoldfastError } from "../kernel/errors.ts";
 
 type Issue = z.core.$ZodIssue;
 
-/** Problems told one by one; hostile input can have a hundred thousand. */
+/** The number of problems listed in one error; hostile input can have a hundred thousand. */
 const problemsMax = 20;
+/** Above what any list may have. */
+const listItemsMax = 1_000;
 
-/** One error for everything that is wrong with the arguments: each problem names its field and what is allowed. */
+/** Reports everything that is wrong with the arguments in one error. Each problem names its field and what is allowed. */
 export function inputProblems(tool: string, schema: z.ZodObject, args: unknown, issues: readonly Issue[]): HoldfastError {
   const count = issues.reduce((sum, issue) => sum + (issue.code === "unrecognized_keys" ? issue.keys.length : 1), 0);
   const problems = issues
@@ -14,11 +16,22 @@ export function inputProblems(tool: string, schema: z.ZodObject, args: unknown, 
     .flatMap((issue) => problemsOf(schema, args, issue))
     .slice(0, problemsMax);
   const fields = [...new Set(problems.map(({ field }) => field))];
-  const more = count > problemsMax ? [`and ${count - problemsMax} problems more`] : [];
+  const more = count > problemsMax ? [`and ${count - problemsMax} more`] : [];
   return new HoldfastError("invalid_input", [...problems.map(({ text }) => text), ...more].join("\n"), {
     hint: `Nothing was changed. Arguments of ${tool}: ${signatureOf(schema)}.`,
     details: { field: fields[0], fields },
   });
+}
+
+/** Lists that are too long for any argument. Checked before the schema is: it would make an issue for each wrong item, in one stretch. */
+export function requireShortLists(tool: string, schema: z.ZodObject, args: unknown): void {
+  const message = `must have at most ${listItemsMax} items`;
+  const issues = Object.entries(schema.shape).flatMap(([name, field]): Issue[] => {
+    const given = valueAt(args, [name]);
+    const isTooLong = Array.isArray(given) && given.length > listItemsMax && innermostSchema(field)._zod.def.type === "array";
+    return isTooLong ? [{ code: "custom", path: [name], message, input: given }] : [];
+  });
+  if (issues.length > 0) throw inputProblems(tool, schema, args, issues);
 }
 
 interface Problem {
@@ -40,11 +53,11 @@ function problemsOf(schema: z.ZodObject, args: unknown, issue: Issue): Problem[]
   return [problem(pathOf(issue.path) || "arguments", allowedBy(issue, valueAt(args, issue.path), schemaAt(schema, issue.path)))];
 }
 
-/** What would have been right. */
+/** The allowed values, for the error message. */
 function allowedBy(issue: Issue, given: unknown, { format }: SchemaFacts): string {
   switch (issue.code) {
     case "invalid_type":
-      // A missing integer is reported as a missing number.
+      // zod reports a missing integer as a missing number.
       return given === undefined ? `required; must be ${kindName(format === "safeint" ? "int" : issue.expected)}` : `must be ${kindName(issue.expected)}, not ${kindOf(given)}`;
     case "invalid_value":
       return `${given === undefined ? "required; " : ""}must be ${issue.values.length === 1 ? "" : "one of "}${issue.values.map((value) => JSON.stringify(value)).join(", ")}`;
@@ -57,7 +70,7 @@ function allowedBy(issue: Issue, given: unknown, { format }: SchemaFacts): strin
   }
 }
 
-/** "must be at least 1" of a number, "must have at least 1" of whatever is counted. */
+/** Numbers "must be at least 1"; strings and lists "must have at least 1". */
 const boundNoun = (origin: string): string => (["string", "array", "set", "map", "file"].includes(origin) ? "have" : "be");
 
 const kindNames: Record<string, string> = {
@@ -102,17 +115,17 @@ function schemaAt(schema: z.ZodObject, path: readonly PropertyKey[]): SchemaFact
   return at;
 }
 
-/** Without the wrapping that makes it optional. */
+/** Removes wrappers such as optional. */
 export function innermostSchema(schema: z.core.$ZodType): z.core.$ZodType {
   const { innerType } = schema._zod.def as { innerType?: z.core.$ZodType };
   return innerType === undefined ? schema : innermostSchema(innerType);
 }
 
-/** The parameters as one line, optional ones marked: "key, value, ttl_seconds?". */
+/** The parameters on one line, with optional ones marked: "key, value, ttl_seconds?". */
 const signatureOf = (schema: z.ZodObject): string =>
   Object.entries(schema.shape)
     .map(([name, field]) => (field._zod.optin === "optional" ? `${name}?` : name))
     .join(", ") || "none";
 
-/** Of what a caller wrote, as much as is needed to recognise it. */
+/** As much of the caller's text as is needed to recognise it. */
 export const shortened = (text: string): string => (text.length > 64 ? `${text.slice(0, 64)}…` : text);

@@ -1,6 +1,6 @@
 import type { JournalEntry } from "../domain/journal/journal-entry.ts";
 
-/** A journal entry as callers read it. */
+/** A journal entry in its output form. */
 export const entryAnswer = (entry: JournalEntry) => ({
   checkpointId: entry.id,
   timestamp: new Date(entry.createdAtMs).toISOString(),

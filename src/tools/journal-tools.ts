@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { listEntries, positionOf, requireEntry, searchEntries } from "../domain/journal/find-entries.ts";
+import { listEntries, positionOf, relatedToHits, requireEntry, searchEntries } from "../domain/journal/find-entries.ts";
 import { readHighlights, saveEntry } from "../domain/journal/journal.ts";
 import type { JournalEntry } from "../domain/journal/journal-entry.ts";
 import { readLatest } from "../domain/journal/latest-entry.ts";
@@ -23,7 +23,7 @@ import type { JournalFormat, ToolContext } from "./tool.ts";
 import { defineTool, journalFormats } from "./tool.ts";
 import { except, keptIn, linesOfUnknown } from "./unknown-arguments.ts";
 
-const limit = { search: 10, timeline: 50, max: 100 } as const;
+const limit = { search: 10, related: 4, timeline: 50, max: 100 } as const;
 const fullEntries = 10;
 const daysMax = 3_650;
 const dayMs = 86_400_000;
@@ -32,7 +32,7 @@ const actions = ["save", "restore", "search", "timeline"] as const;
 const jsonObject = z.custom<Record<string, unknown>>((value) => typeof value === "object" && value !== null).meta({ type: "object" });
 const texts = z.array(z.string());
 
-/** A folder or a name; what it means is the domain's to find out. */
+/** A folder or a name; the domain resolves it. */
 export const workspace = z
   .string()
   .refine((text) => text.trim() !== "" && text.length <= 4_096 && text.isWellFormed() && !text.includes("\0"), "must be a folder or a name, 1 to 4096 characters without NUL");
@@ -44,7 +44,7 @@ const input = z.strictObject({
   activeFiles: texts.optional(),
   gitBranch: z.string().optional(),
   workContext: z.string().optional().describe("what a successor needs to know"),
-  sessionId: z.string().optional().describe("gathers highlights; yours by default"),
+  sessionId: z.string().optional().describe("groups highlights; default: yours"),
   agent_id: label.optional(),
   global: z.boolean().optional(),
   tags: texts.optional(),
@@ -52,10 +52,10 @@ const input = z.strictObject({
     .number()
     .refine((days) => days > 0 && days <= daysMax, `must be above 0 and at most ${daysMax}`)
     .optional()
-    .describe("then forgotten"),
+    .describe("then deleted"),
   checkpointId: z.string().optional(),
   depth: z.enum(["minimal", "highlights", "full"]).optional().describe("full: the last 10 entries"),
-  mode: z.enum(["latest", "specific", "search"]).optional().describe("specific needs checkpointId, search a query"),
+  mode: z.enum(["latest", "specific", "search"]).optional(),
   questions: optionalTexts,
   query: z.string().optional(),
   also: optionalTexts,
@@ -69,12 +69,12 @@ const input = z.strictObject({
 });
 type Arguments = z.output<typeof input>;
 
-/** What an action answers; the envelope around it is the same for all. */
+/** The result of an action; the envelope around it is the same for all. */
 interface Outcome {
   readonly text: string;
   readonly data: Record<string, unknown>;
   readonly revision: number;
-  /** Where it took effect, if that is not where the caller is now. */
+  /** The workspace in which the action took effect, if it is not the caller's current one. */
   readonly workspace?: Workspace;
 }
 type Action = (context: ToolContext, args: Arguments, workspace: Workspace, style: JournalStyle) => Promise<Outcome>;
@@ -89,7 +89,7 @@ export const checkpoint = defineTool({
   output: z.strictObject({ success: z.boolean(), operation: z.enum(actions), formattedOutput: z.string().optional(), data: jsonObject, warning, meta: jsonObject }),
   positional: ["description"],
   adoptUnknown(known, unknown, profile) {
-    // Only a save has a place for more words.
+    // Only a save can keep additional text.
     if (typeof known.description !== "string" || known.action === "search" || known.action === "restore" || known.action === "timeline") return undefined;
     const isGoldfish = profile === "goldfish";
     const strange = isGoldfish ? except(unknown, structuredFields) : unknown;
@@ -97,14 +97,14 @@ export const checkpoint = defineTool({
     return { args: { ...known, ...(context.length === 0 ? {} : { workContext: context.join("\n") }) }, warnings: keptIn(strange, "workContext") };
   },
   onlyReads: (args) => ((args as Arguments).action ?? actionOf(args)) !== "save",
-  // Which of them is there decides between saving, searching and restoring.
+  // The presence of these arguments selects the action: save, search or restore.
   keepsEmpty: ["description", "query"],
   async handle(context, given) {
     const isGoldfish = context.server.profile === "goldfish";
     const args = isGoldfish && given.workspace?.trim() === "current" ? { ...given, workspace: undefined } : given;
     const operation = args.action ?? actionOf(args);
     if (isGoldfish && operation === "save" && args.workspace?.trim() === "all")
-      throw invalidInput("workspace", '"all" is no workspace to save in; must be a folder or a name, or absent for the current one');
+      throw invalidInput("workspace", 'must be a folder or a name, or absent for the current one (got "all")');
     const outputFormat = args.outputFormat ?? context.server.journalFormat ?? (isGoldfish ? "plain" : "text");
     const [here, { nowMs }] = await Promise.all([locateWorkspace(context.store, context.server.surroundings, args.workspace?.trim()), context.store.position()]);
     const style = { emoji: outputFormat === "emoji", ascii: isGoldfish && outputFormat !== "emoji", echoes: isGoldfish, nowMs };
@@ -128,21 +128,21 @@ export const checkpoint = defineTool({
   },
 });
 
-/** What is meant when nobody says: the argument that only one action has. */
+/** The default action, chosen by the argument that only this action takes. */
 function actionOf({ description, query, range }: Arguments): (typeof actions)[number] {
   if (description !== undefined) return "save";
   if (query !== undefined) return "search";
   return range === undefined ? "restore" : "timeline";
 }
 
-/** Which arguments an action looks at; the others would be believed to have narrowed it. */
+/** The arguments each action uses. The caller is warned about the others, which it might believe had an effect. */
 const looksAt: Record<(typeof actions)[number], readonly (keyof Arguments)[]> = {
   save: ["description", "highlights", "activeFiles", "gitBranch", "workContext", "sessionId", "agent_id", "global", "tags", "ttl_days", "questions"],
   restore: ["checkpointId"],
   search: ["query", "also", "since", "range", "limit"],
   timeline: ["since", "range", "limit", "cursor"],
 };
-/** For every action, or callers fill in their defaults without meaning anything by it. */
+/** Arguments that apply to every action, or that callers fill with defaults without meaning anything by them. */
 const neverTold: readonly (keyof Arguments)[] = ["action", "agent_id", "workspace", "outputFormat", "depth", "mode", "format"];
 
 function unusedArguments(operation: (typeof actions)[number], args: Arguments): readonly string[] {
@@ -151,7 +151,7 @@ function unusedArguments(operation: (typeof actions)[number], args: Arguments): 
   return Object.entries(args).flatMap(([name, value]) => (says(value) && !used.includes(name) ? [name] : []));
 }
 
-/** The caller's session where it names none. Without a connection to go by, what one writer saves for a workspace on one day (UTC) is one. */
+/** The default session id. Without a connection, everything that one writer saves for a workspace on one day (UTC) belongs to one session. */
 export const sessionOf = ({ connection, writer }: ToolContext, { id }: Workspace, nowMs: number): string =>
   connection ?? `session-${fingerprint([writer, id, new Date(nowMs).toISOString().slice(0, 10)]).slice(0, 12)}`;
 
@@ -170,7 +170,7 @@ const save: Action = async (context, args, workspace, style) => {
     global: args.global ?? false,
   };
   const saved = await saveEntry(context, { ...entry, workspace, ttlMs });
-  // The answer to a repeated request speaks of where the first one saved, wherever the caller has gone since.
+  // The answer to a repeated request describes the workspace of the first save, even if the caller has since moved to another one.
   const home = saved.workspace.id === workspace.id ? workspace : { ...saved.workspace, formerIds: [] };
   return {
     workspace: home,
@@ -192,7 +192,11 @@ const save: Action = async (context, args, workspace, style) => {
   };
 };
 
-/** All as of one revision: highlights and open work are those of the entry's moment. */
+/** Models read these answers: entries, and the highlights of a long session, carry so much text together. The text names every entry with its id. */
+const entriesTextMax = 65_536;
+const highlightsTextMax = 16_384;
+
+/** Reads everything as of one revision, so that highlights and open work match the entry. */
 const restore: Action = (context, args, workspace, style) => readTogether(context.store, (store) => restoreFrom({ ...context, store }, args, workspace, style));
 
 const restoreFrom: Action = async (context, args, workspace, style) => {
@@ -201,8 +205,10 @@ const restoreFrom: Action = async (context, args, workspace, style) => {
   const [entry] = entries;
   const { highlights, dropped } = entry === undefined || depth !== "highlights" ? { highlights: [], dropped: 0 } : await readHighlights(context, entry, workspace);
   const open = await readOpenWork(context, { workspace });
-  const checkpoints = fitting(entries.map(entryAnswer), (each) => each);
-  const globalSince = fitting(news.map(entryAnswer), (each) => each);
+  // The newest say most; they stay in their order.
+  const newest = fitting(highlights.toReversed(), (each) => each, highlightsTextMax).toReversed();
+  const checkpoints = fitting(entries.map(entryAnswer), (each) => each, entriesTextMax);
+  const globalSince = fitting(news.map(entryAnswer), (each) => each, entriesTextMax);
   return {
     text: restoredText(style, { workspace, entry, highlights, dropped, news, earlier: depth === "full" ? entries : [], open }),
     data: {
@@ -212,7 +218,8 @@ const restoreFrom: Action = async (context, args, workspace, style) => {
       mode,
       workspace: workspace.name,
       checkpoints,
-      highlights,
+      highlights: newest,
+      ...(newest.length === highlights.length ? {} : { highlightsOmitted: highlights.length - newest.length }),
       droppedHighlights: dropped,
       globalSince,
       open: {
@@ -232,19 +239,19 @@ const restoreFrom: Action = async (context, args, workspace, style) => {
 
 interface ToRestore {
   readonly mode: string;
-  /** The one that is restored first. */
+  /** The restored entry comes first. */
   readonly entries: readonly JournalEntry[];
-  /** What others have saved for every workspace since. */
+  /** Entries that others have saved for every workspace since. */
   readonly news: readonly JournalEntry[];
   readonly revision: number;
 }
 
-/** An id is decisive, whatever mode says: some callers fill in the default. */
+/** An id takes precedence over `mode`, because some callers fill in the default mode. */
 async function entriesToRestore(context: ToolContext, args: Arguments, workspace: Workspace, count: number): Promise<ToRestore> {
   const mode = args.checkpointId !== undefined ? "specific" : (args.mode ?? "latest");
   if (mode === "specific") {
     if (args.checkpointId === undefined) throw invalidInput("checkpointId", 'required for mode "specific"; must be an id or a part of one');
-    // An id says all by itself; a workspace that was named still filters.
+    // An id needs no workspace, but a workspace given explicitly still filters.
     const first = await requireEntry(context, args.checkpointId, args.workspace === undefined ? undefined : workspace);
     return { mode, entries: [first], news: [], revision: first.revision };
   }
@@ -262,11 +269,11 @@ async function entriesToRestore(context: ToolContext, args: Arguments, workspace
 interface Span {
   readonly fromMs: number;
   readonly untilMs?: number;
-  /** As the caller wrote it. */
+  /** The range as the caller wrote it. */
   readonly text: string;
 }
 
-/** `since` begins a stretch of time and `range` may end one too; given together, both narrow. */
+/** `since` sets the start, and `range` may also set the end. Given together, both apply. */
 function spanOf({ since, range }: Arguments, { clock }: ToolContext): Span | undefined {
   const nowMs = clock.nowMs();
   const begun = since === undefined ? undefined : parseTimeRange("since", since, nowMs);
@@ -277,16 +284,25 @@ function spanOf({ since, range }: Arguments, { clock }: ToolContext): Span | und
 
 const search: Action = async (context, args, workspace, style) => {
   if (args.query === undefined) throw invalidInput("query", 'required for action "search"; must be a string');
-  // "What did I do last week" has no words to look for: it asks for a stretch of time.
+  // "What did I do last week" contains no search terms, only a time range.
   const timed = args.since === undefined && args.range === undefined ? timeOfQuestion(args.query, context.clock.nowMs()) : undefined;
   if (timed !== undefined && timed.rest === undefined) return listSpan(context, args, workspace, style, { ...timed.range, text: timed.words });
   const span = timed?.range ?? spanOf(args, context);
   const { hits, revision } = await searchEntries(context, { workspace, query: timed?.rest ?? args.query, also: args.also, limit: args.limit ?? limit.search, ...span });
+  // Goldfish knows no such thing, and who asks for a stretch of time wants nothing beside it.
+  const related = context.server.profile === "goldfish" || span !== undefined ? [] : await relatedToHits(context, hits, workspace, limit.related);
   const answers = hits.map(({ entry, score, why }) => ({ ...entryAnswer(entry), score: Math.round(score * 1000) / 1000, why: [...why] }));
-  const checkpoints = fitting(answers, (each) => each);
+  const checkpoints = fitting(answers, (each) => each, entriesTextMax);
   return {
-    text: searchResultText(style, workspace, args.query, hits),
-    data: { query: args.query, found: hits.length, ...omission(hits.length - checkpoints.length), workspace: workspace.name, checkpoints },
+    text: searchResultText(style, workspace, args.query, hits, related),
+    data: {
+      query: args.query,
+      found: hits.length,
+      ...omission(hits.length - checkpoints.length),
+      workspace: workspace.name,
+      checkpoints,
+      ...(related.length === 0 ? {} : { related: related.map(({ entry, why }) => ({ checkpointId: entry.id, why })) }),
+    },
     revision,
   };
 };
@@ -306,8 +322,8 @@ async function listSpan(context: ToolContext, args: Arguments, workspace: Worksp
     const { checkpointId, timestamp, description, ...rest } = entryAnswer(entry);
     return { day: localDay(entry.createdAtMs), checkpointId, timestamp, description, ...(format === "detailed" ? rest : {}) };
   });
-  const checkpoints = fitting(answers, (each) => each);
-  // The next page begins after what was sent, not after what was read.
+  const checkpoints = fitting(answers, (each) => each, entriesTextMax);
+  // The next page starts after the last entry that was returned, not the last one that was read.
   const entries = page.entries.slice(0, checkpoints.length);
   const next = entries.length < page.entries.length ? positionOf(entries.at(-1) as JournalEntry) : page.next;
   return {
@@ -324,7 +340,7 @@ async function listSpan(context: ToolContext, args: Arguments, workspace: Worksp
   };
 }
 
-/** Entries that were found and are too long to be sent with the others. */
+/** The number of entries that were found but did not fit into the response. */
 const omission = (count: number): { readonly omitted?: number } => (count === 0 ? {} : { omitted: count });
 
 const perform: Record<(typeof actions)[number], Action> = { save, restore, search, timeline };

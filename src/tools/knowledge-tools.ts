@@ -58,7 +58,7 @@ export const saveKnowledge = defineTool({
   },
   async handle(context, args) {
     const { profile } = context.server;
-    // Before the save: a search that fails must not hide that the note was saved.
+    // Searched before the save, so that a failed search cannot hide that the note was saved.
     const similar = profile === "sage" || !isActive(args) ? undefined : await findSimilarNote(context, args);
     const { name, version, superseded } = await saveNote(context, args);
     const mirrored = await mirrorNote(context, context.server.mirror, name);
@@ -80,7 +80,7 @@ export const saveKnowledge = defineTool({
 export const recallKnowledge = defineTool({
   name: "recall_knowledge",
   title: "Recall notes",
-  description: `Notes that answer a question, global and of the skill; none is an empty list. maybe: titles that could be meant. limit: default ${items.default}; max_tokens: default ${budget.default}.`,
+  description: `Notes that answer a question, global and of the skill. maybe: titles that could be meant. limit: default ${items.default}; max_tokens: default ${budget.default}.`,
   toolset: "knowledge",
   effect: "read",
   input: z.strictObject({
@@ -122,7 +122,12 @@ export const recallKnowledge = defineTool({
       skill: args.skill,
       limit: args.limit ?? items.default,
       maxTokens: args.max_tokens ?? budget.default,
+      vectors: context.server.vectors,
     });
+    const hints = [
+      ...(recall.notes.length > 0 || args.also?.length || context.server.profile === "sage" ? [] : [wordingsMissing]),
+      ...(recall.problem === undefined ? [] : [`Found by words alone: ${recall.problem}`]),
+    ];
     return {
       items: recall.notes.map((note) => ({
         id: note.id,
@@ -141,13 +146,13 @@ export const recallKnowledge = defineTool({
       ...(recall.maybe.length === 0 ? {} : { maybe: recall.maybe.map(possibleLine) }),
       total_tokens: recall.totalTokens,
       ...(recall.omitted === 0 ? {} : { omitted: recall.omitted }),
-      ...(recall.notes.length > 0 || args.also?.length || context.server.profile === "sage" ? {} : { hint: wordingsMissing }),
+      ...(hints.length === 0 ? {} : { hint: hints.join(" ") }),
       formatted_context: notesContext(recall),
     };
   },
   wording: { field: "formatted_context", keptIn: "sage" },
   render: ({ formatted_context: text, maybe, omitted, hint }) => [
-    (text as string) || (omitted === undefined ? "No stored note surely answers this." : "Notes answer this, but none fits max_tokens."),
+    (text as string) || (omitted === undefined ? "No stored note clearly answers this." : "Notes answer this, but none fits max_tokens."),
     ...(omitted === undefined ? [] : [`${omitted} more did not fit max_tokens.`]),
     ...(maybe === undefined ? [] : [["Possibly related:", ...(maybe as readonly string[]).map((line) => `- ${line}`)].join("\n")]),
     ...(hint === undefined ? [] : [hint as string]),
@@ -160,14 +165,14 @@ const possibleLine = ({ id, skill, title, why }: PossibleNote): string => `${ful
 
 const scopeOf = ({ skill }: { readonly skill?: string }): string => (skill === undefined ? "global" : `skill:${skill}`);
 
-const questionsMissing = "Saved without questions: asked for in other words or another language, it will hardly be found.";
-const wordingsMissing = "Ask again with also: technical terms, synonyms, English.";
+const questionsMissing = "Saved without questions: a query in other words or another language may not find it.";
+const wordingsMissing = "Search again with also: technical terms, synonyms, English.";
 
-/** Names the other note alone: its text is one recall away. */
+/** Only names the other note; a recall shows its text. */
 const similarHint = ({ name, differs }: SimilarNote): string =>
   `Note ${quotedInline(name, nameShown)} says nearly the same${differs ? " with other numbers or a negation: one of them may be wrong" : ""}. Keep one: supersedes replaces the other.`;
 
-/** A skill and an id, both whole. */
+/** Long enough for a complete skill and id. */
 const nameShown = 200;
 
 const isActive = ({ status = "active" }: { readonly status?: string }): boolean => status === "active";

@@ -10,7 +10,7 @@ export const leaseAcquire = defineTool({
   name: "lease_acquire",
   title: "Acquire a lease",
   description:
-    "Take exclusive hold of a name; the holder calling again extends it. Returns a fencing token: pass it as lease with writes, so that a stale holder cannot write. Held by another: acquired:false with holder and expires_at; wait_seconds waits in line.",
+    "Take exclusive hold of a name; the holder calling again extends it. Returns a fencing token: pass it as lease with writes, so that a stale holder cannot write. Held by another: acquired:false with holder and expires_at; wait_seconds queues for it.",
   toolset: "lease",
   effect: "write-idempotent",
   input: z.strictObject({ resource_id: key, holder_id: label, ttl_seconds: ttlSeconds, wait_seconds: waitSeconds.optional() }),
@@ -48,7 +48,7 @@ export const leaseAcquire = defineTool({
 export const leaseRelease = defineTool({
   name: "lease_release",
   title: "Release a lease",
-  description: "Give up a lease you hold. released is false when it lapsed, is another's, or the token is not the current one.",
+  description: "Give up a lease you hold. released:false: it lapsed, another holds it, or the token is not current.",
   toolset: "lease",
   effect: "write-idempotent",
   input: z.strictObject({ resource_id: key, holder_id: label, token: token.optional() }),
@@ -65,7 +65,7 @@ export const leaseRelease = defineTool({
 export const leaseRenew = defineTool({
   name: "lease_renew",
   title: "Renew a lease",
-  description: "Keep a lease you hold for ttl_seconds from now; the token stays. renewed is false when it lapsed or is another's: stop the protected work and acquire again.",
+  description: "Keep your lease for ttl_seconds from now; the token stays. renewed:false: it lapsed or is another's; stop the protected work.",
   toolset: "lease",
   effect: "write-idempotent",
   input: z.strictObject({ resource_id: key, holder_id: label, ttl_seconds: ttlSeconds, token: token.optional() }),

@@ -1,33 +1,35 @@
 import type * as z from "zod";
 import type { HoldfastError } from "../kernel/errors.ts";
-import { innermostSchema, inputProblems, shortened } from "./input-problems.ts";
+import { innermostSchema, inputProblems, requireShortLists, shortened } from "./input-problems.ts";
 import type { Tool } from "./tool.ts";
 
 export interface ReadArguments {
   readonly args: Record<string, unknown>;
-  /** What was read differently from how it was written, for the answer. */
+  /** Arguments that were interpreted differently from how they were written, for the answer. */
   readonly warnings: readonly string[];
 }
 
 const warningsMax = 10;
 
 /**
- * The arguments of a call. Clients with strict function schemas send null for what they leave out, and models write lists, numbers
- * and switches as text: where only one meaning is possible the call is carried out, and a warning teaches the right form.
- * Arguments that are right cost one check more than parsing them.
+ * Reads the arguments of a call. Clients with strict function schemas send null for omitted arguments, and models
+ * write lists, numbers and booleans as text. If only one meaning is possible, the call is carried out and a warning
+ * shows the correct form. Correct arguments cost one check more than parsing.
  */
 export function readArguments(tool: Tool, given: unknown, profile?: string): ReadArguments {
   const present = withoutAbsent(tool, given ?? {});
+  requireShortLists(tool.name, tool.input, present);
   const strict = tool.input.safeParse(present);
   if (strict.success) return { args: strict.data, warnings: [] };
   const warnings: string[] = [];
   const coerced = coerce(tool.input, withKnownNames(tool, present, warnings, profile), "", warnings);
+  requireShortLists(tool.name, tool.input, coerced);
   const lenient = tool.input.safeParse(coerced);
   if (!lenient.success) throw problemsOf(tool, coerce(tool.input, present, "", []));
   return { args: lenient.data, warnings: warnings.length > warningsMax ? [...warnings.slice(0, warningsMax), `and ${warnings.length - warningsMax} more`] : warnings };
 }
 
-/** Of the arguments under the names they came with. */
+/** Uses the argument names that the caller sent. */
 function problemsOf(tool: Tool, args: unknown): HoldfastError {
   const issues = tool.input.safeParse(args).error?.issues ?? [];
   return inputProblems(tool.name, tool.input, args, issues);
@@ -48,9 +50,9 @@ function fieldsOf(tool: Tool): ReadonlyMap<string, FieldFacts> {
         return [
           name,
           {
-            // Where null is a value like any other it stays one.
+            // If null is a valid value, it is kept.
             nullIsAbsent: isOptional && !(schema as z.ZodType).safeParse(null).success,
-            // An empty cursor would begin again, without end.
+            // Without its cursor, a listing would start over, and the caller would loop forever.
             emptyIsAbsent: isOptional && name !== "cursor" && holdsTexts(schema) && !tool.keepsEmpty?.includes(name),
           },
         ];
@@ -61,13 +63,13 @@ function fieldsOf(tool: Tool): ReadonlyMap<string, FieldFacts> {
   return fields;
 }
 
-/** A text, a word or a list of texts. Anything else that comes out empty may have been meant to guard a write: it stays refused. */
+/** True for a string, an enum or a list of strings. Any other empty value may have been meant to guard a write, so it is rejected. */
 function holdsTexts(schema: z.core.$ZodType): boolean {
   const { type, element } = defOf(schema);
   return type === "string" || type === "enum" || (type === "array" && element !== undefined && defOf(element).type === "string");
 }
 
-/** The same object where there is nothing to leave out, as in nearly every call. */
+/** Returns the same object if there is nothing to remove, as in nearly every call. */
 function withoutAbsent(tool: Tool, given: unknown): unknown {
   if (!isRecord(given)) return given;
   const fields = fieldsOf(tool);
@@ -79,7 +81,7 @@ function withoutAbsent(tool: Tool, given: unknown): unknown {
   return given;
 }
 
-/** A memory save is not lost for a word too many: its tool finds a place for what the schema does not know. */
+/** A save must not fail because of an unknown argument: the tool keeps its text in another field. */
 function withKnownNames(tool: Tool, given: unknown, warnings: string[], profile: string | undefined): unknown {
   if (tool.adoptUnknown === undefined || !isRecord(given)) return given;
   const isKnown = ([name]: [string, unknown]): boolean => Object.hasOwn(tool.input.shape, name);
@@ -102,10 +104,10 @@ interface SchemaDef {
 
 const defOf = (schema: z.core.$ZodType): SchemaDef => innermostSchema(schema)._zod.def as SchemaDef;
 
-/** An object that only our own check knows: its JSON Schema says what it is. */
+/** A JSON object with a custom check; its JSON Schema states the type. */
 const isOpenObject = (schema: z.core.$ZodType): boolean => defOf(schema).type === "custom" && (innermostSchema(schema) as z.ZodType).meta()?.type === "object";
 
-/** The value as the schema wants it, where that is the only thing it can mean; otherwise as it is. */
+/** Converts the value to the schema's type if only one meaning is possible; otherwise returns it unchanged. */
 function coerce(schema: z.core.$ZodType, value: unknown, field: string, warnings: string[]): unknown {
   const { type, shape, element } = defOf(schema);
   if (typeof value === "string") {
@@ -139,24 +141,24 @@ function readText(schema: z.core.$ZodType, text: string): ReadText | undefined {
   const trimmed = text.trim();
   switch (type) {
     case "number":
-      return numberForm.test(trimmed) ? { value: Number(trimmed), says: `took the text ${JSON.stringify(shortened(text))} as a number` } : undefined;
+      return numberForm.test(trimmed) ? { value: Number(trimmed), says: `read the string ${JSON.stringify(shortened(text))} as a number` } : undefined;
     case "boolean": {
       const word = trimmed.toLowerCase();
-      return word === "true" || word === "false" ? { value: word === "true", says: `took the text ${JSON.stringify(text)} as ${word}` } : undefined;
+      return word === "true" || word === "false" ? { value: word === "true", says: `read the string ${JSON.stringify(text)} as ${word}` } : undefined;
     }
     case "enum": {
       const word = Object.values(entries ?? {}).find((each) => each === trimmed.toLowerCase());
-      return word === undefined || word === text ? undefined : { value: word, says: `took ${JSON.stringify(shortened(text))} as ${JSON.stringify(word)}` };
+      return word === undefined || word === text ? undefined : { value: word, says: `read ${JSON.stringify(shortened(text))} as ${JSON.stringify(word)}` };
     }
     case "array": {
       const parsed = parsedAs(trimmed, "[");
-      if (Array.isArray(parsed)) return { value: parsed, says: "took the JSON text as a list; send a list" };
-      return element !== undefined && defOf(element).type === "string" ? { value: [text], says: "took the text as a list of one; send a list" } : undefined;
+      if (Array.isArray(parsed)) return { value: parsed, says: "read the JSON text as a list; send a list" };
+      return element !== undefined && defOf(element).type === "string" ? { value: [text], says: "read the string as a list of one; send a list" } : undefined;
     }
     default: {
       if (type !== "object" && !isOpenObject(schema)) return undefined;
       const parsed = parsedAs(trimmed, "{");
-      return isRecord(parsed) ? { value: parsed, says: "took the JSON text as an object; send an object" } : undefined;
+      return isRecord(parsed) ? { value: parsed, says: "read the JSON text as an object; send an object" } : undefined;
     }
   }
 }

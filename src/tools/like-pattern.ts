@@ -1,18 +1,18 @@
 import { invalidInput } from "../kernel/errors.ts";
 
 export interface LikePattern {
-  /** What every match begins with: narrows the scan. */
+  /** The literal beginning of every match, which narrows the scan. */
   readonly literalPrefix: string;
   matches(text: string): boolean;
 }
 
-/** Longer than any key needs: a key has 512 bytes, and each of its characters may be escaped. */
+/** Enough for any key: a key has at most 512 bytes, and each of its characters may be escaped. */
 const patternLengthMax = 1_024;
 
 /**
- * SQL LIKE (`%` any run, `_` one character, `\` escapes, case-sensitive) without regular expressions: the pattern becomes a row of
- * states, and each character of the text moves the set of reached states once, as bits. The work is the text's length times
- * the pattern's length in 32-bit words, whatever the input; no pattern can make it explode.
+ * SQL LIKE (`%` any run, `_` one character, `\` escapes, case-sensitive) without regular expressions. The pattern becomes a sequence of states,
+ * and each character of the text updates the set of reached states, stored as bits. The work is the length of the text times the length of the pattern
+ * in 32-bit words, for every input, so no pattern can cause exponential work.
  */
 export function likePattern(pattern: string): LikePattern {
   if (pattern.length > patternLengthMax) throw invalidInput("pattern", `must have at most ${patternLengthMax} characters`);
@@ -23,7 +23,7 @@ export function likePattern(pattern: string): LikePattern {
     for (const state of states) set[state >>> 5] = (set[state >>> 5] as number) | (1 << (state & 31));
     return set;
   };
-  // State n: the first n tokens have matched. A run before token n lets state n stay where it is.
+  // State n: the first n tokens have matched. A `%` before token n lets state n persist.
   const stays = bits(runsBefore);
   const anyCharacter = bits(tokens.flatMap((token, i) => (token === anyOne ? [i + 1] : [])));
   const reachedBy = new Map<string, Uint32Array>();
@@ -49,7 +49,7 @@ export function likePattern(pattern: string): LikePattern {
   };
 }
 
-/** No single character is the empty string, so it can stand for "any one". */
+/** No character equals the empty string, so it can represent "any one character". */
 const anyOne = "";
 
 function tokensOf(pattern: string): { readonly tokens: readonly string[]; readonly runsBefore: ReadonlySet<number> } {

@@ -7,7 +7,7 @@ import { toolsets } from "./tool.ts";
 export const profiles = ["default", "all", "coding", "coordination", "agentcheckpoint", "sidecar", "goldfish", "sage"] as const;
 export type Profile = (typeof profiles)[number];
 
-/** Does the profile hold the tool? Those named after a system hold exactly what that system exposes. */
+/** Whether the profile contains the tool. Profiles named after a system contain exactly that system's tools. */
 const holds: Record<Profile, (tool: Tool) => boolean> = {
   default: ({ name }) => defaultTools.has(name),
   all: () => true,
@@ -20,22 +20,33 @@ const holds: Record<Profile, (tool: Tool) => boolean> = {
 };
 
 const sidecarToolsets: ReadonlySet<Toolset> = new Set(["state", "workflow", "lease", "session", "history", "admin"]);
-/** Holdfast's own, in none of the systems it replaces. */
+/** Tools that none of the replaced systems has. */
 const ownTools = new Set(["state_commit", "workflow_finish"]);
 
 const workflowTools = ["workflow_create", "workflow_discover", "workflow_claim", "workflow_checkpoint", "workflow_resume", "workflow_finish"];
 
 /** Many agents on the same work: shared keys, locks, a queue of runs. */
-const coordinationTools = new Set(["state_set", "state_get", "state_delete", "state_list", "state_commit", ...workflowTools, "lease_acquire", "lease_release", "lease_renew"]);
+const coordinationTools = new Set([
+  "state_set",
+  "state_get",
+  "state_delete",
+  "state_list",
+  "state_commit",
+  ...workflowTools,
+  "lease_acquire",
+  "lease_release",
+  "lease_renew",
+  "effects",
+]);
 
 /**
- * Holdfast's own tools, one for each thing an agent does. What the replaced systems name differently (JSON-text state, sessions, research) and
- * what people do at a prompt comes by profile: near-twins side by side make models pick the wrong one.
+ * One Holdfast tool for each thing an agent does. Tools that replaced systems name differently (JSON-text state, sessions, research)
+ * and tools for people at a prompt are in other profiles, because models pick the wrong one of two similar tools.
  */
 const defaultTools = new Set([...coordinationTools, "checkpoint", "save_knowledge", "recall_knowledge", "resume"]);
 
 /** One agent that must survive its own crash or a compaction, and leave something for the next one. */
-const codingTools = new Set(["checkpoint", "resume", "state_set", "state_get", "state_list", ...workflowTools, "session_save", "session_restore"]);
+const codingTools = new Set(["checkpoint", "resume", "state_set", "state_get", "state_list", ...workflowTools, "effects", "session_save", "session_restore"]);
 
 export interface Selection {
   readonly profile?: string;
@@ -54,7 +65,7 @@ export function selectTools({ profile: named, toolsets: wanted, readOnly = false
   if (selected.length === 0)
     throw invalidInput(
       "tools",
-      `nothing is left: the profile ${profile}${wanted === undefined ? "" : `, the toolsets ${wanted.join(", ")}`}${readOnly ? " and read-only" : ""} have no tool in common`,
+      `no tool is in the profile ${profile}${wanted === undefined ? "" : ` and in the toolsets ${wanted.join(", ")}`}${readOnly ? " and read-only" : ""}`,
     );
   return selected;
 }

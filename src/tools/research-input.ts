@@ -5,10 +5,10 @@ import { neutralWord, withSaid } from "../domain/research/neutral-word.ts";
 import { text, texts } from "./fields.ts";
 import { textOfUnknown } from "./unknown-arguments.ts";
 
-/** One of these words, or another that is kept as text: models are shown the words, and a save is not lost for a wrong one. */
+/** The schema suggests these words to models but accepts any text, so that one wrong word does not lose the save. */
 const openWord = (words: readonly string[]) => text.meta({ enum: [...words] }).optional();
 
-/** Other members than these are kept as text too. */
+/** Unknown members are kept as text too. */
 const source = z.looseObject({ id: text, type: openWord(sourceTypes), take: text, relation: openWord(relations) });
 const tension = z.looseObject({ between: z.array(text).length(2), nature: text, resolution: openWord(resolutions) });
 const contribution = z.looseObject({ type: openWord(contributionTypes), content: text });
@@ -30,7 +30,7 @@ export const researchInput = z.strictObject({
   questions: texts,
 });
 
-/** What is to be saved, and what of it was not as the checkpoint keeps it. */
+/** The content to save, and a list of what had to be adjusted. */
 export function toResearchContent(input: z.output<typeof researchInput>): { readonly content: Partial<ResearchContent>; readonly adjusted: readonly string[] } {
   const adjusted: string[] = [];
   const { core_question, open_questions, unique_contributions, trigger, sources, tensions, action: given, ...rest } = input;
@@ -65,14 +65,14 @@ function toContribution({ type, content, ...more }: z.output<typeof contribution
   return { type: kind.word, content: withSaid(content, kind.said.map(lastPart), extras(more, field, adjusted)) };
 }
 
-/** Without a goal there is nothing to act on: `{}` is how some callers leave it out. */
+/** Without a goal there is no action: some callers send `{}` for an omitted one. */
 function toAction({ goal, type, ...more }: z.output<typeof action>, adjusted: string[]): ResearchContent["action"] {
   if (goal === undefined || goal.trim() === "") return undefined;
   const kind = neutralWord(type, { allowed: actionTypes, neutral: "exploration", what: "action.type" }, adjusted);
   return { goal: withSaid(goal, kind.said.map(lastPart), extras(more, "action", adjusted)), type: kind.word };
 }
 
-/** Beside the text it belongs to, the member's own name is enough. */
+/** Next to the text it belongs to, the member's name without its path is enough. */
 const lastPart = (said: string): string => said.replace(/^[^:]*\./, "");
 
 function extras(more: Readonly<Record<string, unknown>>, field: string, adjusted: string[]): readonly string[] {

@@ -18,7 +18,7 @@ export const saveCheckpointTool = defineTool({
   name: "save_checkpoint",
   title: "Save a research checkpoint",
   description:
-    "Save where a line of research stands, for good. questions: that it answers; trigger: default synthesis; continues: an earlier id. duplicate_of: an equal one (nothing is saved) or a near one.",
+    "Save where a line of research stands. questions: that it answers; trigger: default synthesis; continues: an earlier id. duplicate_of: an equal one (nothing is saved) or a near one.",
   pointers: [{ to: ["save_knowledge"], text: "Single facts: save_knowledge." }],
   toolset: "research",
   effect: "write-idempotent",
@@ -27,9 +27,9 @@ export const saveCheckpointTool = defineTool({
   positional: ["thesis"],
   cli: { command: ["research", "save"] },
   adoptUnknown(known, { action_goal: goal, action_type: type, ...others }, profile) {
-    // Whether Sage looks for code by itself: here nothing does.
+    // Makes Sage search for code by itself. Holdfast has no such search.
     const unknown = profile === "sage" ? except(others, ["auto_code_context"]) : others;
-    // Sage has both as arguments of their own.
+    // Sage passes these as separate arguments.
     const action = known.action === undefined && (typeof goal === "string" || typeof type === "string") ? { action: { goal, type } } : {};
     const contributions = linesOfUnknown(unknown).map((content) => ({ type: "synthesis", content }));
     if (contributions.length === 0) return { args: { ...known, ...action }, warnings: [] };
@@ -90,7 +90,7 @@ export const listCheckpointsTool = defineTool({
   positional: ["query"],
   cli: { command: ["research", "list"] },
   async handle(context, { limit, cursor: given, ...filter }) {
-    // A position means something in its own list only.
+    // A position is meaningful only in the list it came from.
     const list = listOf("checkpoints", filter);
     const after = given === undefined ? undefined : fromCursor(list, given);
     if (after !== undefined && !(filter.query === undefined ? /^\d{16}-\d{16}\/./u : /^\d{1,6}$/).test(after)) throw badCursor();
@@ -105,7 +105,7 @@ export const listCheckpointsTool = defineTool({
 export const loadCheckpointTool = defineTool({
   name: "load_checkpoint",
   title: "Load a research checkpoint",
-  description: "Read one research checkpoint by its id or a unique part of it.",
+  description: "Read a research checkpoint by its id or a unique part.",
   toolset: "research",
   effect: "read",
   input: z.strictObject({ checkpoint_id: text }),

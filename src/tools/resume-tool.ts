@@ -10,7 +10,7 @@ const tokens = { default: 1_500, min: 200, max: 20_000 } as const;
 export const resume = defineTool({
   name: "resume",
   title: "Resume work",
-  description: `After a crash, compaction or hand-over: what you were doing, what is done, what is next, what others changed (since_revision), what is free to take. You: agent_id or session_id. query: search journal, research, notes (also: other wordings). max_tokens: default ${tokens.default}.`,
+  description: `After a crash, compaction or hand-over: what you were doing, what is done and next, what others changed (since_revision), what can be claimed. You: agent_id or session_id. query: search journal, research, notes (also: other wordings). max_tokens: default ${tokens.default}.`,
   toolset: "resume",
   effect: "read",
   input: z.strictObject({
@@ -27,7 +27,7 @@ export const resume = defineTool({
     text: z.string(),
     revision: z.int(),
     workspace: z.strictObject({ id: z.string(), name: z.string(), hint: z.string().optional() }),
-    items: z.strictObject({ journal: z.int(), highlights: z.int(), runs: z.int(), leases: z.int(), research: z.int(), changes: z.int(), knowledge: z.int() }),
+    items: z.strictObject({ journal: z.int(), highlights: z.int(), runs: z.int(), leases: z.int(), effects: z.int(), research: z.int(), changes: z.int(), knowledge: z.int() }),
     omitted: z.int(),
     tokens: z.int(),
   }),
@@ -58,6 +58,7 @@ export const resume = defineTool({
         highlights: count("highlights"),
         runs: count("runs"),
         leases: count("leases"),
+        effects: count("effects"),
         research: count("research"),
         changes: count("changes"),
         knowledge: count("knowledge"),

@@ -4,12 +4,12 @@ import type { RunView } from "../domain/workflows/workflows.ts";
 import { sizeOf } from "./answer-size.ts";
 import { time, timeOrNull, toSeconds, toSecondsOrNull } from "./fields.ts";
 
-/** A run as results show it; the contract calls it `meta`. */
+/** A run in its output form; the contract calls it `meta`. */
 export const run = z.strictObject({
   run_id: z.string(),
   name: z.string(),
   status: z.enum(runStatuses),
-  // Not the rule for new tags: whatever is stored can be shown.
+  // Looser than the rule for new tags, so that any stored tags can be shown.
   tags: z.custom<Readonly<Record<string, string>>>((value) => typeof value === "object" && value !== null).meta({ type: "object", additionalProperties: { type: "string" } }),
   priority: z.int(),
   agent_id: z.string().nullable(),
@@ -25,7 +25,7 @@ export const run = z.strictObject({
   omitted: z.array(z.string()).optional(),
 });
 
-/** Whose claim has lapsed, while nobody has taken the run since: it is not held, and that one may still go on with it. */
+/** The agent whose claim has lapsed, if no other agent has taken the run since. The run is not held, and that agent may still continue it. */
 const lapsedAgent = ({ status, agentId, claimExpiresAtMs }: RunView): string | undefined =>
   claimExpiresAtMs === undefined && (status === "created" || status === "claimed" || status === "running") ? agentId : undefined;
 
@@ -47,7 +47,7 @@ export const runAnswer = (view: RunView) => ({
   ...(view.error === undefined ? {} : { error: view.error }),
 });
 
-/** What a listing shows of one run's result or error; longer ones are named in `omitted` and read with workflow_resume. */
+/** The largest result or error that a listing shows. Longer ones are named in `omitted`; workflow_resume returns them. */
 const listedValueBytesMax = 4_096;
 
 export function listedRun(view: RunView) {

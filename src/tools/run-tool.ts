@@ -14,12 +14,12 @@ import { requestKeyArgument } from "./tool.ts";
 import { tracedStore } from "./traced-store.ts";
 
 export interface ToolCall {
-  /** Makes a retry safe: the same key and arguments give the first answer again. */
+  /** Makes retries safe: the same key and arguments return the first answer. */
   readonly requestKey?: string;
   readonly signal?: AbortSignal;
-  /** What the call is part of, where it is traced: commits become parts of it. */
+  /** The span of the call, if it is traced; commits become its children. */
   readonly span?: Span;
-  /** Lets the call's reads begin when there is memory and time for them; absent when no one else is served. */
+  /** Delays the call's reads until there is memory and time for them; absent if there are no other callers. */
   readonly gate?: ReadGate;
 }
 
@@ -32,10 +32,10 @@ export interface ToolFailure {
 
 export type ToolOutcome = { readonly ok: true; readonly structured: Record<string, unknown> } | { readonly ok: false; readonly error: ToolFailure };
 
-/** What stays the same from call to call. */
+/** The parts of the context that are the same for every call. */
 export type ToolBase = Omit<ToolContext, "request" | "signal" | "agent">;
 
-/** Runs a tool, on every surface: parse strictly, run, check the own answer, name the failure. Never throws. */
+/** Runs a tool, for every surface: parses the arguments strictly, runs the tool, validates the answer and classifies errors. Never throws. */
 export async function runTool(tool: Tool, args: unknown, base: ToolBase, call: ToolCall, log: Log): Promise<ToolOutcome> {
   const { observer } = base.server;
   if (observer === undefined) return run(tool, args, base, call, log);
@@ -66,31 +66,34 @@ async function run(tool: Tool, args: unknown, base: ToolBase, call: ToolCall, lo
   }
 }
 
-/** Every tool that writes takes `request_key` beside its own arguments; surfaces with a place of their own for it fill in the call's. */
+/** Every tool that writes accepts `request_key` next to its own arguments. Surfaces that carry the key elsewhere set it in the call. */
 function takeRequestKey(args: unknown, call: ToolCall): { readonly requestKey: unknown; readonly rest: unknown } {
   if (typeof args !== "object" || args === null || !Object.hasOwn(args, requestKeyArgument)) return { requestKey: call.requestKey, rest: args };
   const { [requestKeyArgument]: argument, ...rest } = args as Record<string, unknown>;
   const requestKey = argument === null || argument === "" ? undefined : argument;
   if (requestKey !== undefined && call.requestKey !== undefined && requestKey !== call.requestKey)
-    throw invalidInput(requestKeyArgument, "differs from the request key that came with the call; give one of them");
+    throw invalidInput(requestKeyArgument, "differs from the request key sent with the call; pass only one of them");
   return { requestKey: requestKey ?? call.requestKey, rest };
 }
 
-/** A tool may have one of its own, such as a copy that could not be written. */
+/** The tool may have set a warning already, such as a copy that could not be written. */
 function withWarnings(output: Record<string, unknown>, warnings: readonly string[]): Record<string, unknown> {
   if (warnings.length === 0) return output;
   return { ...output, warning: [...(typeof output.warning === "string" ? [output.warning] : []), ...warnings].join("\n") };
 }
 
 function contextOf(tool: Tool, args: Record<string, unknown>, base: ToolBase, call: ToolCall, requestKey: unknown): ToolContext {
-  // The label the caller gives itself: history shows it beside the writer, which it can never replace.
+  // The label that the caller gives itself. History shows it next to the writer, which it can never replace.
   const agent = (args.agent_id ?? args.holder_id) as string | undefined;
   const request = requestOf(tool, args, base.writer, requestKey);
   if (request !== undefined && base.server.secrets !== undefined) requireNoSecret(request.key, "request key");
   return new CallContext(base, call, agent, request);
 }
 
-/** A class, and not an object with a getter of its own: V8 makes a new hidden class for each of those, which keeps everything the getter sees until the next full collection. */
+/**
+ * A class rather than an object literal with a getter: V8 creates a hidden class for each such object,
+ * which keeps everything the getter references until the next full collection.
+ */
 class CallContext implements ToolContext {
   readonly store: ToolContext["store"];
   readonly clock: ToolContext["clock"];
@@ -113,19 +116,20 @@ class CallContext implements ToolContext {
     this.#call = call;
   }
 
-  /** Asked for late: surfaces create a signal only for the few calls that wait. */
+  /** A getter, because surfaces create a signal only for the few calls that wait. */
   get signal(): AbortSignal | undefined {
     return this.#call.signal;
   }
 }
 
-/** A read needs no key: asking again is already safe. */
+/** Reads need no key, because repeating them is safe. */
 function requestOf(tool: Tool, args: Record<string, unknown>, writer: string, requestKey: unknown): RequestKey | undefined {
   if (requestKey === undefined || tool.effect === "read") return undefined;
-  // It comes beside the tool's own arguments, so no schema has seen it.
+  // The key is not part of the tool's schema, so it is checked here.
   if (typeof requestKey !== "string" || requestKey === "" || Buffer.byteLength(requestKey) > limits.requestKeyBytesMax || requestKey.includes("\0") || !requestKey.isWellFormed())
     throw invalidInput("request key", `must be 1 to ${limits.requestKeyBytesMax} bytes of well-formed text without NUL`);
-  // Two callers may think of the same key and ask for the same: neither may take the other's lease, claim or run for its own.
+  // Two callers may choose the same key for the same request. The writer is part of the
+  // fingerprint, so that neither takes the other's lease, claim or run for its own.
   return { key: requestKey, fingerprint: fingerprint({ tool: tool.name, args, writer }) };
 }
 
@@ -133,13 +137,13 @@ function failureOf({ code, message, localMessage, hint, details }: HoldfastError
   return { code, message: isLocal ? (localMessage ?? message) : message, ...(hint === undefined ? {} : { hint }), ...(details === undefined ? {} : { details }) };
 }
 
-/** Refusals given before anybody could look for the request key. */
+/** Errors raised before the request key could be looked up. */
 const blindRefusals: ReadonlySet<ErrorCode> = new Set(["unavailable", "storage_full", "moved"]);
 
-/** A request key says that there may have been an earlier call, of which a store that cannot be asked knows nothing. */
+/** A request key means that there may have been an earlier call, and an unreachable store cannot say whether it took effect. */
 function ofThisCallAlone(failure: ToolFailure): ToolFailure {
   if (!blindRefusals.has(failure.code)) return failure;
-  const hint = "An earlier call with this request key may have taken effect: ask again with the same key.";
+  const hint = "An earlier call with this request key may have taken effect: retry with the same key.";
   return {
     ...failure,
     message: failure.message.replace("nothing was changed", "this call changed nothing"),
@@ -147,15 +151,15 @@ function ofThisCallAlone(failure: ToolFailure): ToolFailure {
   };
 }
 
-/** Ours, not the caller's: the log gets everything, the caller one fixed sentence without stack, path or query. */
+/** A bug in Holdfast. The log gets every detail; the caller gets a fixed message without stack, path or query. */
 function defect(tool: Tool, { span }: ToolCall, log: Log, facts: Record<string, unknown>): ToolOutcome {
   log("error", "tool_failed", { tool: tool.name, trace: span?.traceId, ...facts });
   return {
     ok: false,
     error: {
       code: "internal",
-      message: "Holdfast failed in a way it should not; the server's log has the details.",
-      hint: "Read before you write again: the change may have happened.",
+      message: "Internal error; the server's log has the details.",
+      hint: "Check the current state before you retry: the write may have taken effect.",
     },
   };
 }

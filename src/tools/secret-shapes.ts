@@ -1,6 +1,6 @@
 /**
- * Secrets that can be told by their looks. One pass over the text, character by character and without regular expressions: whatever somebody stores,
- * the time it takes grows with its length alone. Where a shape begins with a word, something that is no part of a word must stand before it.
+ * Finds secrets that can be recognised by their shape. It makes one pass over the text without regular expressions, so the time depends only on
+ * the length of the text, whatever it contains. An opening counts only at the start of a word, unless `anywhere` is set.
  */
 export interface FoundSecret {
   readonly kind: string;
@@ -8,14 +8,14 @@ export interface FoundSecret {
   readonly end: number;
 }
 
-/** Where the secret lies, if the shape's opening stands at `at`. */
+/** Returns the range of the secret whose opening is at `at`. */
 type Match = (text: string, at: number) => readonly [start: number, end: number] | undefined;
 
 interface Shape {
   readonly kind: string;
   readonly opening: string;
   readonly match: Match;
-  /** The opening may stand in the middle of a word. */
+  /** The opening may be inside a word. */
   readonly anywhere?: true;
 }
 
@@ -27,7 +27,7 @@ const base64Url = alnum | dashUnderscore;
 const base64 = alnum | base64More;
 const token = base64Url | base64More | tokenMore;
 
-/** What each ASCII character may be part of. */
+/** The character classes of each ASCII character. */
 const classes = new Uint8Array(128);
 for (let code = 0; code < 128; code += 1) {
   const character = String.fromCharCode(code);
@@ -45,7 +45,7 @@ const isIn = (text: string, at: number, characters: number): boolean => {
   return code < 128 && ((classes[code] as number) & characters) !== 0;
 };
 
-/** Where the run of such characters that begins here ends, looking no further than `most`. */
+/** The end of the run of such characters that starts here, at most `most` characters long. */
 function runEnd(text: string, from: number, characters: number, most = Number.POSITIVE_INFINITY): number {
   const last = Math.min(text.length, from + most);
   let at = from;
@@ -53,7 +53,7 @@ function runEnd(text: string, from: number, characters: number, most = Number.PO
   return at;
 }
 
-/** So many characters after the opening, no more and no fewer. */
+/** Exactly this many characters after the opening. */
 const exactly =
   (openingLength: number, count: number, characters: number): Match =>
   (text, at) => {
@@ -73,20 +73,20 @@ const atLeast =
 const shape = (kind: string, openings: readonly string[], match: (openingLength: number) => Match, anywhere?: true): Shape[] =>
   openings.map((opening) => ({ kind, opening, match: match(opening.length), anywhere }));
 
-/** The words of a label before the dashes, `RSA PRIVATE KEY` and the like. */
+/** The longest label between the dashes, such as `RSA PRIVATE KEY`. */
 const labelMax = 40;
 function privateKey(text: string, at: number): readonly [number, number] | undefined {
   const labelFrom = at + "-----BEGIN ".length;
   const labelEnd = text.slice(labelFrom, labelFrom + labelMax).indexOf("-----");
   if (labelEnd < 0 || !text.slice(labelFrom, labelFrom + labelEnd).includes("PRIVATE KEY")) return undefined;
   const endLine = text.indexOf("-----END ", labelFrom + labelEnd);
-  // One that was cut off is a secret all the same, to its last character.
+  // A truncated key is still a secret, up to its last character.
   if (endLine < 0) return [at, text.length];
   const dashes = text.slice(endLine + "-----END ".length, endLine + "-----END ".length + labelMax).indexOf("-----");
   return [at, dashes < 0 ? text.length : endLine + "-----END ".length + dashes + "-----".length];
 }
 
-/** Three parts, the first two of which are JSON objects: `{"` is `eyJ`. */
+/** Three parts, of which the first two are JSON objects: `{"` encodes to `eyJ`. */
 function jwt(text: string, at: number): readonly [number, number] | undefined {
   const headerEnd = runEnd(text, at, base64Url);
   if (headerEnd - at < 12 || !text.startsWith(".eyJ", headerEnd)) return undefined;
@@ -99,10 +99,10 @@ function jwt(text: string, at: number): readonly [number, number] | undefined {
 const authorityMax = 1_024;
 const colonCode = ":".charCodeAt(0);
 const atSignCode = "@".charCodeAt(0);
-/** A person who writes about URLs puts one of these where the password would stand. */
+/** Text about URLs has one of these at the start of the password's position. */
 const placeholders = new Set([..."$<{[(*%…"]);
 
-/** `scheme://user:password@host`: the password alone. */
+/** `scheme://user:password@host`: only the password counts. */
 function urlPassword(text: string, at: number): readonly [number, number] | undefined {
   if (!isIn(text, at - 1, alnum)) return undefined;
   const from = at + "://".length;
@@ -118,7 +118,7 @@ function urlPassword(text: string, at: number): readonly [number, number] | unde
   return [colon + 1, atSign];
 }
 
-/** `Bearer` and something that no sentence would go on with. */
+/** `Bearer` followed by at least 20 token characters that include a digit, which is not ordinary prose. */
 const bearer =
   (openingLength: number): Match =>
   (text, at) => {
@@ -132,7 +132,7 @@ const bearer =
 const secretAccessKeyLength = 40;
 const isSecretAccessKey = (text: string, from: number): boolean => runEnd(text, from, base64, secretAccessKeyLength + 1) - from === secretAccessKeyLength;
 
-/** It has no shape of its own: only its name tells it. */
+/** This key has no recognisable shape; only the name before it identifies it. */
 const namedSecretAccessKey =
   (openingLength: number): Match =>
   (text, at) => {
@@ -186,7 +186,7 @@ for (const each of shapes) {
   byFirst[code] = [...(byFirst[code] ?? []), each];
 }
 
-/** In the order of the text, none overlapping another. `member`: the name under which the text stands in an object. */
+/** In text order, without overlaps. `member`: the name of the object member that holds the text. */
 export function findSecrets(text: string, member?: string): readonly FoundSecret[] {
   const found: FoundSecret[] = [];
   if (member !== undefined && text.length === secretAccessKeyLength && isSecretAccessKeyName(member) && isSecretAccessKey(text, 0))

@@ -1,4 +1,5 @@
 import { HoldfastError } from "../kernel/errors.ts";
+import type { Json } from "../kernel/json.ts";
 import { limits } from "../store/limits.ts";
 import { findSecrets, redactSecrets } from "./secret-shapes.ts";
 
@@ -6,17 +7,20 @@ export type SecretMode = "refuse" | "redact";
 
 type Path = readonly (string | number)[];
 
-/** What is nested deeper is refused by the store: a value may be nested so deep, and stands so deep in the arguments. */
+/** Anything nested deeper is rejected by the store: this is the depth limit of a value plus the depth at which a value appears in the arguments. */
 const depthMax = limits.valueDepthMax + 8;
 
 /**
- * The arguments of a tool that writes, without secrets of known shapes: as they are, or with `[redacted:KIND]` in their place.
- * Names (of a key, a run, a holder) are never rewritten, because two that differ in their secret would become one: they are refused in both modes.
- * What is refused is told by its place; the secret itself is in no message, log or answer.
+ * Checks the arguments of a tool that writes for secrets of known shapes: rejects them or replaces them with `[redacted:KIND]`. Names
+ * (of a key, a run, a holder) are never rewritten, because two names that differ only in their secret would become equal. They are
+ * rejected in both modes. Errors name the field; the secret itself appears in no message, log or answer.
  */
 export function withoutSecrets<Args extends Record<string, unknown>>(args: Args, mode: SecretMode): Args {
   return cleaned(args, mode, [], false) as Args;
 }
+
+/** What is about to be stored and cannot be refused any more, because it has happened. */
+export const redactedJson = (value: Json): Json => cleaned(value, "redact", ["value"], false) as Json;
 
 /** Beside the arguments, but stored like them. */
 export function requireNoSecret(text: string, field: string): void {
@@ -35,7 +39,7 @@ function cleaned(value: unknown, mode: SecretMode, path: Path, isName: boolean):
   const members = Object.entries(value).map(([name, member]): [string, unknown] => {
     const fieldPath = [...path, name];
     const clean = cleaned(member, mode, fieldPath, isName || (isOfSchema(path) && isNameField(name)));
-    const cleanName = cleanedText(name, mode, [...path, "(the name of a member)"], isOfSchema(path) || isName);
+    const cleanName = cleanedText(name, mode, [...path, "(a member's name)"], isOfSchema(path) || isName);
     changed ||= clean !== member || cleanName !== name;
     return [cleanName, clean];
   });
@@ -50,7 +54,7 @@ function cleanedText(text: string, mode: SecretMode, path: Path, isName: boolean
   return withoutEscapedSecrets(first === undefined ? text : redactSecrets(text, found), mode, path, isName);
 }
 
-/** JSON text can spell every character in several ways (`\/`, `\u005f`): what counts is the value that it stands for. */
+/** JSON text can spell every character in several ways (`\/`, `\u005f`), so the decoded value is checked. */
 function withoutEscapedSecrets(text: string, mode: SecretMode, path: Path, isName: boolean): string {
   if (!text.includes("\\") || path.length > depthMax) return text;
   let value: unknown;
@@ -59,16 +63,16 @@ function withoutEscapedSecrets(text: string, mode: SecretMode, path: Path, isNam
   } catch {
     return text;
   }
-  // One step deeper than the text itself, so that text within text comes to an end.
+  // One level deeper than the text itself, so that nested JSON text cannot recurse without end.
   const clean = typeof value === "string" ? cleaned(value, mode, [...path, 0], isName) : cleaned(value, mode, path, isName);
   return clean === value ? text : JSON.stringify(clean);
 }
 
-/** Arguments that have names of ours inside them, `writes[2].key`; in all others everything is the caller's own text. */
-const structured = new Set(["writes", "expected", "leases", "lease"]);
-const isOfSchema = (path: Path): boolean => path.length === 0 || (structured.has(path[0] as string) && path.length === (path[0] === "lease" ? 1 : 2));
+/** Arguments whose inner members are defined by the schema, such as `writes[2].key`. Everything inside other arguments is the caller's text. */
+const structured = new Set(["writes", "expected", "leases", "lease", "guard"]);
+const isOfSchema = (path: Path): boolean => path.length === 0 || (structured.has(path[0] as string) && path.length === (path[0] === "lease" || path[0] === "guard" ? 1 : 2));
 
-const nameFields = new Set(["key", "id", "name", "tags", "skill", "workspace", "supersedes", "continues", "cursor"]);
+const nameFields = new Set(["key", "id", "name", "resource", "agent", "run", "step", "scope", "tool", "tags", "skill", "workspace", "supersedes", "continues", "cursor"]);
 export const isNameField = (field: string): boolean => nameFields.has(field) || field.endsWith("_id") || field.endsWith("Id");
 
 const partMax = 60;
@@ -86,7 +90,7 @@ function refusal(field: string, kind: string, mode: SecretMode): HoldfastError {
     "invalid_input",
     `${field}: looks like a secret (${kind}), which this server does not store${mode === "redact" ? " in a name" : ""}; nothing was changed.`,
     {
-      hint: "Keep it in a secret manager and store where it is found. Whoever runs the server decides with the setting secrets.",
+      hint: "Keep it in a secret manager and store a reference to it. The server's setting `secrets` controls this check.",
       details: { field, kind },
     },
   );

@@ -6,8 +6,7 @@ import { defineTool } from "./tool.ts";
 export const sessionSave = defineTool({
   name: "session_save",
   title: "Save a session",
-  description:
-    "Save a session's whole context under its id; older versions stay readable. expected_version: 0 = first save only, N = only if N is current, else ok:false and nothing saved.",
+  description: "Save a session's whole context under its id; older versions stay readable. expected_version: 0 = first save only, N = only if N is current, else ok:false.",
   toolset: "session",
   effect: "write",
   input: z.strictObject({ session_id: key, context: jsonObject, ttl_seconds: ttlSeconds.optional(), expected_version: version.optional() }),
@@ -36,7 +35,7 @@ export const sessionSave = defineTool({
 export const sessionRestore = defineTool({
   name: "session_restore",
   title: "Restore a session",
-  description: "Read back the context saved for an id, by default the newest version; found:false when there is none.",
+  description: "Read the context saved for an id, the newest version by default; found:false when there is none.",
   toolset: "session",
   effect: "read",
   input: z.strictObject({ session_id: key, version: z.int().min(1).optional() }),

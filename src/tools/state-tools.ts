@@ -16,9 +16,9 @@ import { defineTool } from "./tool.ts";
 
 const leaseRef = z.strictObject({ resource_id: key, token });
 
-/** An entry as results show it, beside its key. */
+/** An entry in its output form, without its key. */
 const entryShape = { value: z.unknown(), version: z.int(), revision: z.int(), updated_at: time, updated_by: z.string(), expires_at: timeOrNull };
-/** The values of one refusal fit into one answer together; `value_omitted` where one did not. */
+/** The values of all conflicts share the space of one response; `value_omitted` marks one that did not fit. */
 const currentShape = { ...entryShape, value: z.unknown().optional(), value_omitted: z.literal(true).optional() };
 const conflictShape = {
   reason: z.enum(["conflict", "not_found"]).optional(),
@@ -31,7 +31,7 @@ export const stateSet = defineTool({
   name: "state_set",
   title: "Set a key",
   description:
-    "Write any JSON under a key; without ttl_seconds it stays for ever. expected_version: 0 = create only, N = only if N is current; a mismatch writes nothing and returns ok:false with the current entry. lease: write only while that token is current, else error lease_lost.",
+    "Write any JSON under a key; without ttl_seconds it never expires. expected_version: 0 = create only, N = only if N is current; else ok:false with the current entry, nothing written. lease: only while that token is current, else error lease_lost.",
   pointers: [{ to: ["state_commit"], text: "Several keys at once: state_commit." }],
   toolset: "state",
   effect: "write",
@@ -55,7 +55,7 @@ export const stateGet = defineTool({
   name: "state_get",
   title: "Get a key",
   description:
-    "Read one key and its author; found:false when missing or expired. version or revision reads the past. wait_for_version_above waits up to wait_seconds (default 30) for a newer one.",
+    "Read one key and its author; found:false when there is none. version or revision: the past. wait_for_version_above waits up to wait_seconds (default 30) for a newer one.",
   pointers: [{ to: ["state_list"], text: "Many keys: state_list." }],
   toolset: "state",
   effect: "read",
@@ -86,7 +86,7 @@ export const stateGet = defineTool({
     const entry =
       versionAbove === undefined
         ? await readState(context, name, { version: pastVersion, revision: pastRevision })
-        : await waitForState(context, name, versionAbove, toMs(seconds ?? waitSecondsDefault));
+        : (await waitForState(context, name, versionAbove, toMs(seconds ?? waitSecondsDefault))).entry;
     if (entry === undefined) return { key: name, value: null, found: false, version: 0, revision: null, updated_at: null, updated_by: null, expires_at: null };
     return { key: name, found: true, ...entryAnswer(entry), ...(entry.agent === undefined ? {} : { agent_id: entry.agent }) };
   },
@@ -111,13 +111,13 @@ export const stateDelete = defineTool({
 });
 
 const listLimit = { default: 100, max: 1_000 } as const;
-/** Values are read in small pages, so that a thousand large ones cannot fill the memory or the answer. */
+/** Values are read in small pages, so that a thousand large ones cannot exhaust memory or the response. */
 const valuesPage = 16;
 
 export const stateList = defineTool({
   name: "state_list",
   title: "List keys",
-  description: `List live keys in byte order, those beginning with prefix if given (no wildcards); values:true returns entries (value, version) instead of keys. limit: default ${listLimit.default}; cursor: next page.`,
+  description: `List live keys in byte order, those beginning with prefix (no wildcards); values:true: entries (value, version) instead. limit: default ${listLimit.default}.`,
   toolset: "state",
   effect: "read",
   input: z.strictObject({ prefix: prefix.optional(), limit: pageLimit(listLimit.max).optional(), cursor: cursor.optional(), values: z.boolean().optional() }),
@@ -169,7 +169,7 @@ export const stateCommit = defineTool({
   name: "state_commit",
   title: "Commit several writes",
   description:
-    "Write and delete several keys at one revision, all or nothing. Each write has a value or delete:true. expected: versions that must be current (0 = absent), also of keys only read; a mismatch writes nothing and returns ok:false with the conflicts. leases: all must be current.",
+    "Write and delete several keys at one revision, all or nothing. Each of writes has a value or delete:true. expected: versions that must be current (0 = absent), also of keys only read; else ok:false with the conflicts. leases: all must be current.",
   toolset: "state",
   effect: "destructive",
   input: z.strictObject({
@@ -207,7 +207,7 @@ export const stateCommit = defineTool({
 });
 
 function toCommitWrite(write: z.output<typeof commitWrite>, i: number): CommitWrite {
-  // Clients with strict schemas fill in null for what they leave out; beside delete:true it can mean nothing else.
+  // Clients with strict schemas send null for omitted arguments; together with delete:true it can mean nothing else.
   const hasValue = write.value !== undefined && !(write.delete === true && write.value === null);
   if ((write.delete ?? false) === hasValue) throw invalidInput(`writes[${i}]`, "must have either a value or delete:true");
   if (write.delete) {

@@ -17,23 +17,23 @@ import type { ToolBase } from "./run-tool.ts";
 
 export interface RecordIds {
   readonly ids: readonly string[];
-  /** Give it back as `after` for the next page; undefined at the end. */
+  /** Pass this as `after` to get the next page; undefined at the end. */
   readonly next?: string;
 }
 
-/** One kind of record, reached by its exact id: what a surface needs to offer it outside of a tool call. */
+/** Access to one kind of record by its exact id, for surfaces that offer records outside of tool calls. */
 export interface StoredRecords {
-  /** Undefined when there is none of this id. */
+  /** Undefined if there is no record with this id. */
   read(base: ToolBase, id: string): Promise<Readonly<Record<string, unknown>> | undefined>;
-  /** Those that the kind's tools would show this caller, in their order. */
+  /** The records that the kind's tools would show this caller, in the same order. */
   list(base: ToolBase, page: { readonly limit: number; readonly after?: string }): Promise<RecordIds>;
-  /** Ids that begin with a text. */
+  /** Ids with this prefix. */
   beginning(base: ToolBase, text: string, limit: number): Promise<{ readonly ids: readonly string[]; readonly more: boolean }>;
 }
 
 export const journalRecords: StoredRecords = {
   read: (base, id) => unlessImpossible(id, async () => present(await readEntry(base, id), entryAnswer)),
-  // As the journal shows them: those of the caller's workspace and the global ones.
+  // Like the journal: the entries of the caller's workspace and the global ones.
   async list(base, { limit, after }) {
     return listEntryIds(base, { workspace: await locateWorkspace(base.store, base.server.surroundings), limit, before: after });
   },
@@ -50,7 +50,7 @@ export const researchRecords: StoredRecords = {
 };
 
 export const noteRecords: StoredRecords = {
-  // What is quarantined is kept for people to look at; nothing hands it to a model.
+  // Quarantined notes are kept for people to review and are never passed to a model.
   read: (base, name) => unlessImpossible(name, async () => present(await readNote(base, name), (note) => (note.trust === "quarantined" ? undefined : noteAnswer(note)))),
   async list(base, page) {
     const { names, next } = await listNoteNames(base, page);
@@ -62,10 +62,10 @@ export const noteRecords: StoredRecords = {
   },
 };
 
-/** Full names of the first notes that have no questions, and how many there are. */
+/** Full names of the first notes without questions, and the total number of such notes. */
 export const notesWithoutQuestions = (base: ToolBase, namesMax: number): Promise<NotesWithoutQuestions> => findNotesWithoutQuestions(base, { namesMax });
 
-/** A note as callers read it. */
+/** A note in its output form. */
 export const noteAnswer = (note: Note) => ({
   id: note.id,
   name: fullName(note.id, note.skill),
@@ -86,7 +86,7 @@ export const noteAnswer = (note: Note) => ({
 
 const present = <Stored, Answer>(stored: Stored | undefined, answer: (stored: Stored) => Answer): Answer | undefined => (stored === undefined ? undefined : answer(stored));
 
-/** Ids that sort by age: the newest are the likeliest to be meant. */
+/** These ids sort by age, and the caller most likely means a recent one. */
 async function newestBeginning(
   { store }: ToolBase,
   range: Range,
@@ -97,7 +97,7 @@ async function newestBeginning(
   return { ids: entries.map(({ key }) => idOf(key)), more };
 }
 
-/** An id that no record can have belongs to none. */
+/** An invalid id is treated as unknown. */
 async function unlessImpossible<Answer>(id: string, read: () => Promise<Answer | undefined>): Promise<Answer | undefined> {
   try {
     requireKey(id, "id");

@@ -1,9 +1,9 @@
 import type { ToolOutcome } from "./run-tool.ts";
 import type { Tool } from "./tool.ts";
 
-/** Told of every call of a tool, where somebody counts them. It must neither throw nor wait. */
+/** Notified of every tool call, for metrics. It must neither throw nor block. */
 export interface ToolObserver {
-  /** A call begins; what it returns comes back with the call's end. */
+  /** Called when a call begins. `ended` gets the returned value back. */
   began(): number;
   ended(beganMs: number, tool: Tool, outcome: ToolOutcome): void;
 }

@@ -1,4 +1,5 @@
 import type * as z from "zod";
+import type { RecallInput } from "../domain/knowledge/recall.ts";
 import type { Mirror } from "../domain/mirror/mirror.ts";
 import type { Surroundings } from "../domain/workspace/workspace.ts";
 import type { Tracer } from "../kernel/span.ts";
@@ -8,78 +9,80 @@ import type { ConnectionClaims } from "./claim-identity.ts";
 import type { ToolObserver } from "./tool-observer.ts";
 
 /**
- * What a call does, in one word; annotations, `--read-only` and the documentation derive from it.
+ * The effect of a call. Annotations, `--read-only` and the documentation derive from it.
  * - read: changes nothing.
- * - write: adds or replaces; what it replaces stays readable in history. The same call again is a second change.
- * - write-idempotent: the same call again leaves things as the first left them (a deadline may move on).
- * - destructive: takes something away.
+ * - write: adds or replaces; replaced values stay readable in history. Repeating the call makes a second change.
+ * - write-idempotent: repeating the call leaves the same state (a deadline may move).
+ * - destructive: removes something.
  */
 export type Effect = "read" | "write" | "write-idempotent" | "destructive";
 
-export const toolsets = ["state", "agentcheckpoint", "workflow", "lease", "session", "history", "journal", "research", "knowledge", "resume", "admin"] as const;
+export const toolsets = ["state", "agentcheckpoint", "workflow", "lease", "effects", "session", "history", "journal", "research", "knowledge", "resume", "admin"] as const;
 export type Toolset = (typeof toolsets)[number];
 
-/** `plain` is Goldfish's word for `text`. Every character is kept, except in the profile named after Goldfish, which writes ASCII. */
+/** `plain` is Goldfish's name for `text`. All characters are kept, except in the goldfish profile, which writes ASCII. */
 export const journalFormats = ["text", "plain", "emoji", "json", "dual"] as const;
 export type JournalFormat = (typeof journalFormats)[number];
 
-/** What a handler may say of the server it runs in. */
+/** What handlers can know about the server. */
 export interface ServerFacts extends EngineFacts {
   readonly version: string;
   readonly startedAtMs: number;
-  /** The profile that was asked for by name: one named after a replaced system also answers in that system's forms. */
+  /** The profile, if one was selected by name. A profile named after a replaced system also answers in that system's formats. */
   readonly profile?: string;
   /** The claims made on each connection. */
   readonly claims?: ConnectionClaims;
-  /** How long a workflow claim lasts if the caller does not specify it. */
+  /** The default duration of a workflow claim. */
   readonly claimTtlMs: number;
-  /** What of the engine's health the caller is told; all of it when absent. Present: the caller is on another machine. */
+  /** How much of the engine's health the caller may see; everything if absent. Set only for callers on other machines. */
   readonly tellsOf?: "store" | "namespace";
-  /** The folder callers work in; absent where the server is not on their machine. */
+  /** The caller's folder; absent if the server is not on the caller's machine. */
   readonly surroundings?: Surroundings;
-  /** How the journal answers when the call does not say. */
+  /** The default output format of the journal. */
   readonly journalFormat?: JournalFormat;
-  /** How long journal entries are kept when the call does not say; for ever when absent. */
+  /** How long journal entries are kept by default; forever if absent. */
   readonly journalTtlMs?: number;
-  /** Readable copies of checkpoints and notes; only where the store is a local file. */
+  /** Readable copies of checkpoints and notes; only if the store is a local file. */
   readonly mirror?: Mirror;
-  /** Writes a restorable copy of one namespace before it is cleared; only where the store is a local file. */
+  /** Writes a restorable copy of a namespace before it is cleared; only if the store is a local file. */
   readonly backUp?: (namespace: string) => Promise<{ readonly path: string; readonly revision: number }>;
-  /** What happens to known shapes of secrets in what is to be stored; they are stored as they are when absent. */
+  /** How to handle known shapes of secrets in text to be stored; absent = stored unchanged. */
   readonly secrets?: "refuse" | "redact";
-  /** Where calls are traced. */
+  /** Notes by meaning; only where a model is configured. */
+  readonly vectors?: RecallInput["vectors"];
+  /** Set if calls are traced. */
   readonly tracer?: Tracer;
-  /** Told of every call, where somebody counts. */
+  /** Notified of every call, if metrics are on. */
   readonly observer?: ToolObserver;
 }
 
 export interface ToolContext extends Scope {
   readonly server: ServerFacts;
-  /** One connection of one client, or one command. */
+  /** A single connection of a client, or a single command. */
   readonly connection?: string;
 }
 
-/** What a retry gives again: an argument of every tool that writes, beside those of its schema. */
+/** Identifies a request for retries. Every tool that writes accepts it next to the arguments of its schema. */
 export const requestKeyArgument = "request_key";
 
-/** A sentence of a description that names other tools; said only where all of them are offered. */
+/** A sentence of a description that names other tools; included only if all of them are offered. */
 export interface Pointer {
   readonly to: readonly string[];
   readonly text: string;
 }
 
-/** How the command line spells a tool, where the rule "first word, rest of the name" reads badly. */
+/** The command for a tool, where the rule "first word, rest of the name" gives an awkward one. */
 export interface ToolCommand {
   readonly command: readonly string[];
 }
 
-/** One value per tool; MCP, CLI, documentation and tests are derived from it. */
+/** The single definition of a tool, from which MCP, CLI, documentation and tests are derived. */
 export interface Tool {
   readonly name: string;
   readonly title: string;
-  /** What changes and what comes back, without naming another tool. */
+  /** What the tool changes and returns, without naming other tools. */
   readonly description: string;
-  /** Which sibling to use instead, or next. */
+  /** Which related tool to use instead, or next. */
   readonly pointers?: readonly Pointer[];
   readonly toolset: Toolset;
   readonly effect: Effect;
@@ -88,19 +91,22 @@ export interface Tool {
   /** Parameters that the command line takes by position. */
   readonly positional: readonly string[];
   readonly cli?: ToolCommand;
-  /** Optional texts whose empty form means something, or is better refused; elsewhere "" is as good as absent. */
+  /** Optional text parameters whose empty value has a meaning or should be rejected; for others, "" counts as absent. */
   readonly keepsEmpty?: readonly string[];
-  /** Of a tool that writes: do these arguments ask for something that changes nothing? */
+  /** For a tool that writes: whether a call with these arguments changes nothing. */
   onlyReads?(args: Readonly<Record<string, unknown>>): boolean;
-  /** Of a tool that saves memories: a place for arguments that its schema does not know; undefined where it has none for them. In a profile named after a system, that system's own need no warning. */
+  /**
+   * For a tool that saves memories: moves arguments that its schema does not know into other fields; undefined if
+   * it cannot. In a profile named after a system, that system's arguments need no warning.
+   */
   adoptUnknown?(
     known: Record<string, unknown>,
     unknown: Record<string, unknown>,
     profile?: string,
   ): { readonly args: Record<string, unknown>; readonly warnings: readonly string[] } | undefined;
-  /** A field that says in words what the others hold as data: MCP sends it as text and not in the structured content too, except in the profile of the system that documents it. */
+  /** A field that repeats the other fields as prose. MCP sends it as text only, not in the structured content, except in the profile of the system that documents it. */
   readonly wording?: { readonly field: string; readonly keptIn: string };
-  /** The answer as texts for a reader, where its JSON would not do. */
+  /** Renders the answer as text for a reader, if its JSON is not suitable. */
   render?(answer: Record<string, unknown>): readonly string[];
   handle(context: ToolContext, args: Record<string, unknown>): Promise<Record<string, unknown>>;
 }
@@ -112,8 +118,8 @@ interface Definition<Input extends z.ZodObject, Output extends z.ZodObject> exte
   handle(context: ToolContext, args: z.output<Input>): Promise<Answer<z.input<Output>>>;
 }
 
-/** The output's keys are checked when compiling, its fixed words ("ok", "conflict") by `runTool`: inference would widen them to strings here. */
+/** The compiler checks the keys of the output. `runTool` checks its fixed words ("ok", "conflict"), because inference would widen them to strings here. */
 type Answer<T> = T extends string ? string : T extends readonly (infer Item)[] ? readonly Answer<Item>[] : T extends object ? { readonly [K in keyof T]: Answer<T[K]> } : T;
 
-/** Types the handler by its schemas; the value itself is the tool. */
+/** Infers the handler's types from the schemas; returns the definition itself. */
 export const defineTool = <Input extends z.ZodObject, Output extends z.ZodObject>(definition: Definition<Input, Output>): Tool => definition as unknown as Tool;

@@ -2,7 +2,7 @@ import { isHoldfastError } from "../kernel/errors.ts";
 import type { Span } from "../kernel/span.ts";
 import type { CommitResult, Store } from "../store/store.ts";
 
-/** The same store, whose commits are parts of a span: from handing in to the durable answer. How much was written is told, and nothing of what. */
+/** The same store, with each commit as a child span from submission to the durable result. Spans record how much was written, never its content. */
 export function tracedStore(store: Store, span: Span): Store {
   return {
     ...store,

@@ -18,7 +18,7 @@ export const workflowCreate = defineTool({
   name: "workflow_create",
   title: "Create a run",
   description:
-    "Register a run that survives crashes. Higher priority (-1000 to 1000) is claimed first. tags find it again; input goes to whoever resumes it. With your own run_id, creating twice returns the first.",
+    "Register a run that survives crashes. Higher priority (-1000 to 1000) is claimed first. Find it by tags; its input is returned on resume. With your own run_id, creating twice returns the first.",
   toolset: "workflow",
   effect: "write",
   input: z.strictObject({ name: key, tags: tags.optional(), input: json.optional(), run_id: key.optional(), priority: z.int().min(-1000).max(1000).optional() }),
@@ -37,7 +37,7 @@ const runsOutput = z.strictObject({ runs: z.array(run), cursor: z.string().nulla
 export const workflowDiscover = defineTool({
   name: "workflow_discover",
   title: "Find runs",
-  description: `Find runs by tags (all must match) and status, newest first; claimable:true gives those a claim would win now, in the order claims take them. limit: default ${listLimit.default}.`,
+  description: `Find runs by tags (all must match) and status, newest first; claimable:true lists runs that can be claimed now, in claim order. limit: default ${listLimit.default}.`,
   toolset: "workflow",
   effect: "read",
   input: z.strictObject({
@@ -67,10 +67,10 @@ export const workflowClaim = defineTool({
   name: "workflow_claim",
   title: "Claim a run",
   description:
-    "Take a run; exactly one racing agent wins. Without run_id: the next claimable run with these tags. Claiming your own again extends it. It lapses after ttl_seconds without a checkpoint. Refused: claimed:false, reason, the holder's agent_id.",
+    "Take a run; one racing agent wins. Without run_id: the next claimable one with these tags. Claiming your own again extends it; it lapses after ttl_seconds without a checkpoint. Refused: claimed:false, reason, the holder's agent_id.",
   pointers: [
-    { to: ["lease_renew", "lease_release"], text: "lease_renew and lease_release on resource workflow/<run_id> keep it or give it back." },
-    { to: ["workflow_resume"], text: "Then call workflow_resume." },
+    { to: ["lease_renew", "lease_release"], text: "lease_renew and lease_release on workflow/<run_id> keep it or give it back." },
+    { to: ["workflow_resume"], text: "Then: workflow_resume." },
   ],
   toolset: "workflow",
   effect: "write",
@@ -84,7 +84,7 @@ export const workflowClaim = defineTool({
     reason: z.enum(["held", "nothing_claimable", "not_found"]).nullable(),
   }),
   positional: ["run_id"],
-  // Without run_id any run is taken: an id that came out empty must not mean that.
+  // Without run_id, any run may be claimed, so an empty id must not count as absent.
   keepsEmpty: ["run_id"],
   async handle(context, { run_id: runId, agent_id: agentId, ttl_seconds: seconds, tags: wanted }) {
     if (runId !== undefined && wanted !== undefined) throw invalidInput("tags", "allowed only without run_id");
@@ -93,7 +93,7 @@ export const workflowClaim = defineTool({
     try {
       result = runId === undefined ? await claimNextRun(context, { tags: Object.entries(wanted ?? {}), agentId, ttlMs }) : await claimRun(context, { runId, agentId, ttlMs });
     } catch (error) {
-      // The State Sidecar answers so, and its workers look at `claimed` alone.
+      // The State Sidecar returns this, and its workers check only `claimed`.
       if (context.server.profile !== "sidecar" || !isHoldfastError(error, "not_found")) throw error;
       return { claimed: false, run_id: runId ?? null, agent_id: null, token: null, expires_at: null, reason: "not_found" };
     }
@@ -114,7 +114,7 @@ export const workflowCheckpoint = defineTool({
   name: "workflow_checkpoint",
   title: "Checkpoint a step",
   description:
-    "Store a step's output and extend the claim. The same step and output again changes nothing; another output replaces it. A claimed run needs its holder (agent_id, token, or the claim made on this connection), else error claim_held; claim_lost: another agent took over, stop.",
+    "Store a step's output and extend the claim. Repeating it changes nothing; another output replaces it. A claimed run needs its holder (agent_id, token, or the claim made on this connection), else error claim_held; claim_lost: another took over, stop.",
   toolset: "workflow",
   effect: "write-idempotent",
   input: z.strictObject({ run_id: key, step: z.int().min(0), output: json, agent_id: label.optional(), token: token.optional() }),
@@ -127,13 +127,13 @@ export const workflowCheckpoint = defineTool({
   },
 });
 
-/** As many as one read gives: workers written for systems without a limit expect every step. */
+/** The most that one read returns: workers written for systems without a limit expect every step. */
 const stepLimit = { default: 1_000, max: 1_000 } as const;
 
 export const workflowResume = defineTool({
   name: "workflow_resume",
   title: "Resume a run",
-  description: `What is needed to go on with a run: input, last_step, meta and the newest step outputs (limit: default ${stepLimit.default}), or those after steps_after; omitted:true = there are more.`,
+  description: `A run's input, last_step, meta and newest step outputs (limit: default ${stepLimit.default}), or those after steps_after; omitted:true = there are more.`,
   toolset: "workflow",
   effect: "read",
   input: z.strictObject({ run_id: key, steps_after: z.int().min(0).optional(), limit: pageLimit(stepLimit.max).optional() }),
@@ -162,7 +162,7 @@ export const workflowResume = defineTool({
 export const workflowStatus = defineTool({
   name: "workflow_status",
   title: "Show a run's status",
-  description: "One run's status, last step, holder and times. lapsed_agent_id: whose claim ran out.",
+  description: "One run's status, last step, holder and times. lapsed_agent_id: whose claim expired.",
   pointers: [{ to: ["workflow_resume"], text: "Its outputs: workflow_resume." }],
   toolset: "workflow",
   effect: "read",
@@ -187,7 +187,7 @@ export const workflowStatus = defineTool({
 export const workflowList = defineTool({
   name: "workflow_list",
   title: "List runs",
-  description: `List all runs, newest first. limit: default ${listLimit.default}; cursor: next page.`,
+  description: `List all runs, newest first. limit: default ${listLimit.default}.`,
   pointers: [{ to: ["workflow_discover"], text: "Filters: workflow_discover." }],
   toolset: "workflow",
   effect: "read",
@@ -206,7 +206,7 @@ export const workflowFinish = defineTool({
   name: "workflow_finish",
   title: "Finish a run",
   description:
-    "End a run: done with a result, failed with an error, or cancelled. failed with retry:true makes it claimable again, steps kept. A claimed run needs its holder's agent_id or token; only cancelling may leave both out. The same call again gives the same answer.",
+    "End a run: done with a result, failed with an error, or cancelled. failed with retry:true: claimable again, steps kept. A claimed run needs its holder's agent_id or token, except to cancel.",
   toolset: "workflow",
   effect: "write",
   input: z.strictObject({
@@ -223,7 +223,7 @@ export const workflowFinish = defineTool({
   async handle(context, args) {
     const ending = endingOf(args);
     const given = { agentId: args.agent_id, token: args.token };
-    // Cancelling without a name is an operator's right, whoever holds the run.
+    // An operator may cancel a run without an agent id, regardless of its holder.
     const reporter = ending.status === "cancelled" ? given : await reporterOf(context, args.run_id, given);
     const done = await finishRun(context, { runId: args.run_id, ending, ...reporter });
     return { ok: true, run_id: done.runId, status: done.status, attempts: done.attempts };
@@ -238,7 +238,7 @@ interface EndingArgs {
 }
 
 function endingOf({ status, result, error, retry = false }: EndingArgs): Ending {
-  // Null may stand for an argument that was left out.
+  // Null may mean an omitted argument.
   if (status !== "done" && (result ?? undefined) !== undefined) throw invalidInput("result", 'allowed only with status "done"');
   if (status === "done" && (error ?? undefined) !== undefined) throw invalidInput("error", 'allowed only with status "failed" or "cancelled"');
   if (status !== "failed" && retry) throw invalidInput("retry", 'allowed only with status "failed"');

@@ -15,10 +15,10 @@ import type { Found, FoundRecord, Problem, Reading } from "./originals/reading.t
 import { idOf } from "./originals/reading.ts";
 
 export interface ImportOptions extends AdoptOptions {
-  /** Where the entries of a workspace belong that is known by its name alone. */
+  /** The workspace for entries whose workspace is known only by name. */
   readonly workspaceOf: (name: string) => Promise<KnownWorkspace>;
   readonly mirror?: Mirror;
-  /** Told after each record. */
+  /** Called after each record. */
   readonly onProgress?: (done: number, all: number) => void;
 }
 
@@ -28,17 +28,17 @@ export interface ImportReport {
   readonly source: Reading["source"];
   readonly dryRun: boolean;
   readonly kinds: Readonly<Record<string, KindCounts>>;
-  /** What is here under the same name with another content, and stays. */
+  /** Existing records with the same name but different content, which stay. */
   readonly different: readonly { readonly kind: string; readonly id: string }[];
-  /** What could not be read or is not allowed here, with the reason. */
+  /** Records that could not be read or are not allowed here, with the reason. */
   readonly problems: readonly Problem[];
   readonly adjusted: readonly { readonly kind: string; readonly id: string; readonly what: string }[];
   readonly leftBehind: Reading["leftBehind"];
 }
 
 /**
- * Brings in what was read, record by record; or, in a dry run, says what that would do. Names, times and contents decide,
- * so doing it again changes nothing and an import that was cut short is finished by doing it again.
+ * Imports the records one by one or, in a dry run, reports what that would do. Names, times and contents decide,
+ * so repeating an import changes nothing, and an interrupted import is completed by repeating it.
  */
 export async function importRecords(scope: Scope, reading: Reading, options: ImportOptions): Promise<ImportReport> {
   const kinds: Record<string, Record<Landing, number>> = {};
@@ -65,7 +65,7 @@ export async function importRecords(scope: Scope, reading: Reading, options: Imp
 /** Commits in flight together share one disk write. */
 const inFlightMax = 64;
 
-/** Records of the same queue are imported one after the other: entries of a session, whose highlights keep their order, and what has one name. */
+/** Records of the same queue are imported one after the other: entries of a session, so that its highlights keep their order, and records with the same name. */
 const queueOf = (record: FoundRecord): string => (record.kind === "journal entry" ? `session ${record.entry.sessionId}` : `${record.kind} ${idOf(record)}`);
 
 async function landAll(scope: Scope, records: readonly FoundRecord[], options: ImportOptions): Promise<readonly (Landing | Problem)[]> {
@@ -102,7 +102,7 @@ async function landAll(scope: Scope, records: readonly FoundRecord[], options: I
   return landings;
 }
 
-/** Something found twice lands once; a dry run, which writes nothing, has to remember that by itself. */
+/** A record found twice is imported once. A dry run writes nothing, so it must remember what it has seen. */
 function besides(
   planned: Map<string, string>,
   { where: _, author: __, adjusted: ___, ...found }: FoundRecord,
@@ -118,7 +118,7 @@ function besides(
   return before === content ? "same" : "different";
 }
 
-/** What the rules here refuse is the record's problem; anything else, a full disk for one, ends the import. */
+/** A rejected record is reported as a problem; any other error, such as a full disk, ends the import. */
 async function land(scope: Scope, record: FoundRecord, options: ImportOptions): Promise<Landing | Problem> {
   try {
     const landing = await adoptFound({ ...scope, agent: record.author ?? scope.agent }, record, options);
@@ -147,7 +147,7 @@ async function adoptFound(scope: Scope, found: Found, options: ImportOptions): P
   }
 }
 
-/** A copy that cannot be written is logged where copies are made; the store has the record all the same. */
+/** The mirror logs a copy that cannot be written; the record is in the store either way. */
 async function mirror(scope: Scope, found: Found, to: Mirror | undefined): Promise<void> {
   if (found.kind === "research checkpoint") await mirrorCheckpoint(scope, to, found.checkpoint.id);
   else if (found.kind === "note") await mirrorNote(scope, to, idOf(found));

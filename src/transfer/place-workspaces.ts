@@ -4,18 +4,18 @@ import { locateWorkspace, noWorkspaceId } from "../domain/workspace/workspace.ts
 import type { Store } from "../store/store.ts";
 import type { Reading } from "./originals/reading.ts";
 
-/** Goldfish's way to make a workspace of a folder's name. */
+/** How Goldfish derives a workspace's name from a folder's name. */
 const nameThere = (name: string): string => name.toLowerCase().replaceAll(/[^a-z0-9]/g, "-");
 
 export interface PlacedWorkspaces {
   of(name: string): Promise<KnownWorkspace>;
-  /** Names that no folder was found for. */
+  /** Names for which no folder was found. */
   readonly byNameOnly: ReadonlySet<string>;
 }
 
 /**
- * Goldfish knows workspaces by name, Holdfast by repository. A name belongs to the repository of that name among the folders given
- * and the one the command is run in; any other is kept as a workspace of that name. Files in a project's own folder belong to that folder.
+ * Goldfish identifies workspaces by name, Holdfast by repository. A name is matched to the repository with that name among the given folders
+ * and the current one; any other becomes a workspace with that name. Files in a project's own folder belong to that project.
  */
 export async function placeWorkspaces(store: Store, surroundings: Surroundings | undefined, folders: readonly string[], project?: Reading["project"]): Promise<PlacedWorkspaces> {
   const here = surroundings === undefined ? [] : [await locateWorkspace(store, surroundings)];

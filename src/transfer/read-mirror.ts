@@ -4,7 +4,7 @@ import { noteFromMarkdown } from "./mirror/note-file.ts";
 import type { FoundRecord, LeftBehind, Problem, Reading } from "./originals/reading.ts";
 import { readTextFile, walkFolder } from "./originals/walk-folder.ts";
 
-/** Mirror files, wherever they lie below the folder. Those of other namespaces, below `@@name`, wait for their own import. */
+/** Reads mirror files anywhere below the folder. Files of other namespaces, below `@@name`, must be imported separately. */
 export async function readMirror(path: string): Promise<Reading> {
   const problems: Problem[] = [];
   const records: FoundRecord[] = [];

@@ -19,17 +19,17 @@ const readers: Readonly<Record<SourceName, (path: string) => Promise<Reading>>> 
 
 const databases: ReadonlySet<SourceName> = new Set(["agentcheckpoint", "sidecar"]);
 
-/** Everything that a store made elsewhere holds. It is only read: no file of it, and none beside it, is changed. */
+/** Reads everything from another system's store. Nothing is changed: neither its files nor any next to them. */
 export async function readSource(path: string, source: SourceName | undefined): Promise<Reading> {
   try {
-    // The path itself may be a link, because a person gave it; links below it are not followed.
+    // The path itself may be a link, because the user chose it; links below it are not followed.
     const real = await realpath(path);
     const found = source ?? (await detectSource(real));
-    if (databases.has(found) && !(await stat(real)).isFile()) throw invalidInput("<path>", `must be a database file, as ${found} keeps one`);
+    if (databases.has(found) && !(await stat(real)).isFile()) throw invalidInput("<path>", `must be a database file for source ${found}`);
     return await readers[found](real);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    // The readers know the path as it really is; people know it as they typed it.
+    // The readers report the resolved path; the error shows the path as typed.
     if (isHoldfastError(error) && error.message.startsWith("<path>:"))
       throw new HoldfastError(error.code, error.message.replace("<path>:", `<path> ${quotedName(path)}:`), { hint: error.hint, details: error.details, cause: error });
     if (isHoldfastError(error) || typeof code !== "string" || !/^E[A-Z]+$/.test(code)) throw error;

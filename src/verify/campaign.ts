@@ -9,28 +9,28 @@ import { seededRandom } from "./random.ts";
 import type { Job, WorkerCommand, WorkerMessage } from "./worker-process.ts";
 import { WorkerProcess } from "./worker-process.ts";
 
-/** What every campaign is given: a store that others can open too, and the way to start others. */
+/** The context of every campaign: a store that other processes can open too, and the means to start them. */
 export interface CampaignContext {
   readonly storeUrl: string;
-  /** The parent's own connection, used to prepare and to audit. */
+  /** The parent's own connection, used for preparation and audits. */
   readonly engine: Engine;
-  /** Campaigns keep to namespaces that begin like this. */
+  /** The prefix of all namespaces that campaigns use. */
   readonly namespace: string;
   readonly worker: WorkerCommand;
   readonly seed: number;
-  /** When it aborts, the workers are killed and no more are started. */
+  /** On abort, the workers are killed and no more are started. */
   readonly signal?: AbortSignal;
-  /** Told now and then how far a campaign is, from 0 to 1. */
+  /** Called from time to time with the progress of a campaign, from 0 to 1. */
   readonly onProgress?: (done: number) => void;
 }
 
-/** What a campaign did and found. Figures are counts that a person can read: kills, commits, take-overs. */
+/** What a campaign did and found. Figures are counts for people: kills, commits, takeovers. */
 export interface CampaignResult {
   readonly figures: Readonly<Record<string, number>>;
   readonly violations: readonly Violation[];
 }
 
-/** One campaign's corner of the store, its workers, and its chance. */
+/** One campaign's namespace, workers and random source. */
 export class Arena {
   readonly store: Store;
   readonly scope: Scope;
@@ -49,7 +49,7 @@ export class Arena {
     context.signal?.addEventListener("abort", this.#killAll);
   }
 
-  /** Every worker has a name of its own, so that the log says who did what. */
+  /** Every worker has a unique name, so that the log shows which one did what. */
   start(job: string, parameters: JsonObject = {}, onMessage: (message: WorkerMessage, worker: WorkerProcess) => void = () => {}): WorkerProcess {
     this.#context.signal?.throwIfAborted();
     this.#started += 1;
@@ -74,7 +74,7 @@ export class Arena {
     this.#context.onProgress?.(Math.min(1, done));
   }
 
-  /** Whatever happened, no process is left behind. */
+  /** Leaves no process behind, whatever happened. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#context.signal?.removeEventListener("abort", this.#killAll);
     const left = [...this.#workers];
@@ -87,11 +87,11 @@ export class Arena {
   };
 }
 
-/** Waiting is pointless once a worker has ended too early: its failure is the result. */
+/** Stops waiting if a worker ends too early, and fails with its error. */
 export const whileAlive = <T>(workers: readonly WorkerProcess[], promise: Promise<T>): Promise<T> =>
   Promise.race([promise, ...workers.map((worker) => worker.ended.then(() => Promise.reject(new Error(`Worker ${worker.name} ended too early.`))))]);
 
-/** A promise and the way to keep it (Node 20 has no Promise.withResolvers). */
+/** A promise with its resolve function (Node 20 has no Promise.withResolvers). */
 export function openSignal<T>(): { readonly promise: Promise<T>; resolve(value: T): void } {
   let resolve: (value: T) => void = () => {};
   const promise = new Promise<T>((keep) => {

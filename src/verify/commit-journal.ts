@@ -3,7 +3,7 @@ import type { Revision } from "../store/store.ts";
 import type { SentCommit } from "./checkers/commits.ts";
 import type { WorkerMessage } from "./worker-process.ts";
 
-/** What workers with a recorded store said they had sent and been answered: the parent's word against the store's. */
+/** What workers with a recorded store reported as sent and answered, for comparison with the store. */
 export class CommitJournal {
   readonly #commits = new Map<string, { client: string; writes: SentCommit["writes"]; answer?: SentCommit["answer"] }>();
 

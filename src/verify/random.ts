@@ -1,4 +1,4 @@
-/** The same seed gives the same campaign: a failure can be looked at again. (mulberry32: 32 bits of state are plenty for choosing kill times.) */
+/** The same seed gives the same campaign, so that a failure can be reproduced. (mulberry32: 32 bits of state are plenty for choosing kill times.) */
 export type Random = () => number;
 
 export function seededRandom(seed: number): Random {

@@ -4,8 +4,8 @@ import type { Commit, CommitResult, Store } from "../store/store.ts";
 import type { WorkerMessage } from "./worker-process.ts";
 
 /**
- * A store that tells the parent about every commit, before it is sent and after it was answered. Whatever the layers above do,
- * the parent's journal has it: an audit needs to know nothing of leases or runs.
+ * A store that reports every commit to the parent, before it is sent and after it is answered. The parent's journal thus has
+ * everything, whatever the layers above do, and an audit needs to know nothing about leases or runs.
  */
 export function recordedStore(store: Store, say: (message: WorkerMessage) => void): Store {
   let count = 0;
@@ -26,7 +26,7 @@ async function answered(store: Store, commit: Commit, onRefusal: () => void): Pr
   try {
     return await store.commit(commit);
   } catch (error) {
-    // Every other failure promises that nothing was changed; the audit holds the store to that.
+    // Every other error promises that nothing was changed, and the audit checks that promise.
     if (!isHoldfastError(error, "outcome_unknown")) onRefusal();
     throw error;
   }

@@ -1,6 +1,6 @@
 import type { Violation } from "./checkers/violation.ts";
 
-/** The promises that `holdfast verify` tests, as docs/guarantees.md states them. */
+/** The guarantees that `holdfast verify` tests, as stated in docs/guarantees.md. */
 export const promises = {
   G1: "An acknowledged write survives kill -9 of any of our processes.",
   G3: "Compare-and-set never loses an update; exactly one racing writer wins.",
@@ -12,6 +12,9 @@ export const promises = {
   G9: "The same request key and arguments give the same answer and no second effect.",
   G10: "A watch is ordered, unique, complete, atomic per revision and resumable.",
   G11: "Every change is in the history exactly once, and the history reproduces the state.",
+  G20: "An effect takes place at most once unless a caller says that it did not.",
+  G21: "Every effect whose outcome is unknown is listed.",
+  G22: "A worker that was replaced cannot begin an effect.",
 } as const;
 
 export type Guarantee = keyof typeof promises;
@@ -20,7 +23,7 @@ export interface GuaranteeReport {
   readonly id: Guarantee;
   readonly promise: string;
   readonly passed: boolean;
-  /** What was done to test it, campaign by campaign. */
+  /** What was done to test it, by campaign. */
   readonly figures: Readonly<Record<string, Readonly<Record<string, number>>>>;
   readonly violations: readonly Violation[];
 }
@@ -29,9 +32,9 @@ export interface Report {
   readonly passed: boolean;
   readonly version: string;
   readonly engine: string;
-  /** What the engine says an acknowledged write survives. */
+  /** What an acknowledged write survives, according to the engine. */
   readonly durability: string;
-  /** The same seed gives the same campaigns, as far as processes can be made to repeat themselves. */
+  /** The same seed gives the same campaigns, as far as processes are repeatable. */
   readonly seed: number;
   readonly seconds: number;
   readonly guarantees: readonly GuaranteeReport[];
@@ -39,10 +42,10 @@ export interface Report {
 
 const violationsShown = 5;
 
-/** For people. Each guarantee is written when it is judged, the verdict at the end. */
+/** The report as text for people. Each guarantee is written when it is judged, and the verdict at the end. */
 export class ReportText {
   readonly #written = new Map<Guarantee, boolean>();
-  /** The guarantee under which a campaign's figures are printed: a campaign that tests several is printed once. */
+  /** The guarantee under which a campaign's figures were printed, because a campaign that tests several is printed once. */
   readonly #toldAt = new Map<string, Guarantee>();
 
   guarantee({ id, promise, passed, figures, violations }: GuaranteeReport): string {
@@ -51,7 +54,7 @@ export class ReportText {
     for (const [campaign, counts] of Object.entries(figures)) {
       const earlier = this.#toldAt.get(campaign);
       if (earlier !== undefined) {
-        lines.push(`           ${campaign}: as under ${earlier}`);
+        lines.push(`           ${campaign}: see ${earlier}`);
         continue;
       }
       this.#toldAt.set(campaign, id);
@@ -63,7 +66,7 @@ export class ReportText {
     return `${lines.join("\n")}\n`;
   }
 
-  /** What is not written yet: a later campaign may have broken a guarantee that had passed. */
+  /** The verdict, and guarantees that changed since they were written: a later campaign may have broken one that had passed. */
   end(report: Report): string {
     const changed = report.guarantees.filter(({ id, passed }) => this.#written.get(id) !== passed);
     const failed = report.guarantees.filter(({ passed }) => !passed).map(({ id }) => id);

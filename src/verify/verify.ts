@@ -9,6 +9,7 @@ import { version } from "../kernel/version.ts";
 import type { Engine } from "../store/store.ts";
 import type { CampaignContext, CampaignResult } from "./campaign.ts";
 import { atomicity } from "./campaigns/atomicity.ts";
+import { effectsOnce } from "./campaigns/effects.ts";
 import { expiring } from "./campaigns/expiring.ts";
 import { fencing } from "./campaigns/fencing.ts";
 import { handovers } from "./campaigns/handovers.ts";
@@ -24,17 +25,17 @@ import { promises } from "./report.ts";
 import type { WorkerCommand } from "./worker-process.ts";
 
 export interface VerifyOptions {
-  /** The user's own store, used in namespaces that begin with `verify-`. Absent: a new SQLite file in the system's temporary folder. */
+  /** The user's own store; only namespaces that begin with `verify-` are used. Absent: a new SQLite file in the system's temporary folder. */
   readonly storeUrl?: string;
   readonly worker: WorkerCommand;
   /** Run about a fifth of the work. */
   readonly quick?: boolean;
   readonly seed?: number;
-  /** When it aborts, the workers are ended, what was made is cleaned up, and the run fails with `cancelled`. */
+  /** On abort, the workers are ended, the data is removed, and the run fails with `cancelled`. */
   readonly signal?: AbortSignal;
-  /** Told which campaign runs and how far it is, from 0 to 1. */
+  /** Called with the current campaign and its progress, from 0 to 1. */
   readonly onProgress?: (campaign: string, done: number, place: { readonly nth: number; readonly of: number }) => void;
-  /** Told a guarantee once every campaign that tests it has run. */
+  /** Called with a guarantee once every campaign that tests it has run. */
   readonly onJudged?: (guarantee: GuaranteeReport) => void;
 }
 
@@ -53,11 +54,12 @@ const campaigns: readonly Campaign[] = [
   { name: "several keys at once", tests: ["G5"], run: (context, quick) => atomicity(context, { forMs: quick ? 800 : 3_000, kills: quick ? 1 : 5 }) },
   { name: "short lives", tests: ["G6"], run: (context, quick) => expiring(context, { forMs: quick ? 1_000 : 4_000 }) },
   { name: "cut answers", tests: ["G9"], run: (context, quick) => retrySafe(context, { cuts: quick ? 12 : 50, lines: 3 }) },
+  { name: "effects", tests: ["G20", "G21", "G22"], run: (context, quick) => effectsOnce(context, { runs: quick ? 3 : 12, effects: quick ? 4 : 6, inParallel: 3 }) },
   { name: "killed watchers", tests: ["G10"], run: (context, quick) => watching(context, { lives: quick ? 4 : 12, writers: 2 }) },
   { name: "killed writers", tests: ["G1", "G4", "G5", "G11"], run: (context, quick) => killNine(context, { kills: quick ? 40 : 200, workers: 4 }) },
 ];
 
-/** Puts the promises to the test on this machine: real processes on the given store, killed, stopped and raced, and an audit of what they left. */
+/** Tests the guarantees on this machine: real processes use the given store, are killed, stopped and raced, and what they leave behind is audited. */
 export async function runVerify({ storeUrl, worker, quick = false, seed = Number.parseInt(randomHex(8), 16), signal, onProgress, onJudged }: VerifyOptions): Promise<Report> {
   if (storeUrl?.startsWith("memory:"))
     throw invalidInput("store", "verify needs a store that several processes can open, and memory: exists in one process only. Pass another --store, or none");
@@ -98,11 +100,11 @@ export async function runVerify({ storeUrl, worker, quick = false, seed = Number
   }
 }
 
-/** The guarantees of which this campaign is the last test. */
+/** The guarantees for which this campaign is the last test. */
 const judgedAfter = (index: number): readonly Guarantee[] =>
   (Object.keys(promises) as Guarantee[]).filter((id) => campaigns.findLastIndex(({ tests }) => tests.includes(id)) === index);
 
-/** A campaign that cannot be carried through has not shown what it was to show: that counts against every promise it tests. */
+/** A campaign that fails to complete has proved nothing, which counts as a violation of every guarantee it tests. */
 async function runCampaign(campaign: Campaign, context: CampaignContext, quick: boolean): Promise<CampaignResult> {
   try {
     return await campaign.run(context, quick);
@@ -112,7 +114,7 @@ async function runCampaign(campaign: Campaign, context: CampaignContext, quick: 
   }
 }
 
-/** A campaign whose workers were killed under it fails by itself, or waits for ever for what none of them will say: it is given a moment, then left alone. */
+/** A campaign whose workers were killed either fails or waits forever for a message that never comes. It gets a short time to end and is then abandoned. */
 async function untilCancelled<T>(campaign: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   const settled = new AbortController();
   const cancelled = new Promise<void>((resolve) => {
@@ -138,8 +140,8 @@ function judge(id: Guarantee, outcomes: readonly (CampaignResult & { readonly ca
 const cleaningsMax = 5;
 
 /**
- * Takes the scratch namespaces away, as if they had never been, and looks again: a server may apply what a killed worker had sent a little later.
- * The seal refuses that while a namespace is being cleared.
+ * Removes the scratch namespaces without a trace, then checks again: a server may apply a killed worker's last writes a little later.
+ * The seal rejects such writes while a namespace is being cleared.
  */
 async function cleanUp(engine: Engine, prefix: string): Promise<void> {
   for (let cleaning = 0; cleaning < cleaningsMax; cleaning += 1) {

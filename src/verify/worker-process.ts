@@ -2,13 +2,13 @@ import type { ChildProcess } from "node:child_process";
 import { spawn } from "node:child_process";
 import type { Json, JsonObject } from "../kernel/json.ts";
 
-/** How to start a worker: the same executable with a hidden command, or a test's own file. */
+/** The command that starts a worker: the same executable with a hidden command, or a test's own file. */
 export interface WorkerCommand {
   readonly file: string;
   readonly args: readonly string[];
 }
 
-/** A worker's first message. `name` is also the writer of everything it commits. */
+/** The first message to a worker. `name` is also the writer of everything it commits. */
 export interface Job extends JsonObject {
   readonly job: string;
   readonly name: string;
@@ -22,14 +22,14 @@ export type WorkerMessage = { readonly [key: string]: Json };
 const stderrCharsMax = 4_000;
 
 /**
- * One client in a process of its own. It speaks in lines of JSON; what it said before it was killed is still heard,
- * because the pipe outlives it. The parent's memory of those lines is the journal that audits are made against.
+ * One client in its own process. It sends lines of JSON. What it sent before it was killed still arrives,
+ * because the pipe outlives the process. The parent collects these lines in the journal that audits use.
  */
 export class WorkerProcess {
   readonly name: string;
-  /** Resolves when the worker has said "ready": it is connected to the store. */
+  /** Resolves when the worker has reported "ready": it is connected to the store. */
   readonly ready: Promise<void>;
-  /** Resolves when the process is gone and everything it said has been heard. Rejects when it failed by itself. */
+  /** Resolves when the process has ended and all its output has been read. Rejects if it failed without being killed. */
   readonly ended: Promise<void>;
   readonly #child: ChildProcess;
   readonly #onMessage: (message: WorkerMessage) => void;
@@ -51,7 +51,7 @@ export class WorkerProcess {
     this.#child.stderr?.setEncoding("utf8").on("data", (text: string) => {
       this.#stderr = (this.#stderr + text).slice(-stderrCharsMax);
     });
-    // A worker that is killed leaves a broken pipe behind; how it ended is judged below.
+    // A killed worker leaves a broken pipe behind; the code below decides whether it failed.
     this.#child.stdin?.on("error", () => {});
     this.ended = new Promise((resolve, reject) => {
       this.#child.once("error", reject);
@@ -62,7 +62,7 @@ export class WorkerProcess {
         else reject(failure);
       });
     });
-    // Code that awaits `ended` gets the failure; a failure that is not awaited yet must not end the parent.
+    // Callers that await `ended` get the failure. A failure that is not awaited yet must not end the parent.
     this.ended.catch(() => {});
     this.send(job);
   }
@@ -93,7 +93,7 @@ export class WorkerProcess {
     this.#child.kill("SIGCONT");
   }
 
-  /** No more commands: the worker ends when its jobs are done. */
+  /** Closes the worker's input; the worker ends when its jobs are done. */
   async finish(): Promise<void> {
     this.#child.stdin?.end();
     await this.ended;
@@ -101,7 +101,7 @@ export class WorkerProcess {
 
   #hear(text: string): void {
     const lines = (this.#rest + text).split("\n");
-    // A line cut by a kill was never said.
+    // A line cut off by a kill does not count as sent.
     this.#rest = lines.pop() ?? "";
     for (const line of lines) {
       const message = JSON.parse(line) as WorkerMessage;
@@ -114,7 +114,7 @@ export class WorkerProcess {
   }
 }
 
-/** Starts all and waits until each is connected; one that dies before that fails the whole. */
+/** Starts all workers and waits until each is connected. If one ends before that, all are killed and this fails. */
 export async function startWorkers(count: number, start: (index: number) => WorkerProcess): Promise<readonly WorkerProcess[]> {
   const workers = Array.from({ length: count }, (_, index) => start(index));
   try {

@@ -7,6 +7,7 @@ import type { Engine } from "../store/store.ts";
 import type { RunJob } from "./job.ts";
 import { atomicJob } from "./jobs/atomic.ts";
 import { claimJob } from "./jobs/claim.ts";
+import { effectsJob } from "./jobs/effects.ts";
 import { expiryJob } from "./jobs/expiry.ts";
 import { incrementJob } from "./jobs/increment.ts";
 import { leaseJob } from "./jobs/lease.ts";
@@ -21,6 +22,7 @@ import type { Job, WorkerMessage } from "./worker-process.ts";
 const jobs: Readonly<Record<string, RunJob>> = {
   atomic: atomicJob,
   claim: claimJob,
+  effects: effectsJob,
   expiry: expiryJob,
   increment: incrementJob,
   lease: leaseJob,
@@ -31,7 +33,7 @@ const jobs: Readonly<Record<string, RunJob>> = {
   watch: watchJob,
 };
 
-/** The life of one worker: told its job on standard input, does it, says what happened on standard output. Tests bring engines and jobs of their own. */
+/** Runs one worker: reads its job from standard input, performs it and reports on standard output. Tests pass their own engines and jobs. */
 export async function runVerifyWorker(
   stdin: NodeJS.ReadableStream,
   open: (url: string) => Promise<Engine> = openEngine,
@@ -61,13 +63,13 @@ export async function runVerifyWorker(
       },
     },
   });
-  // Done before the parent had no more to say: an open pipe must not keep the process.
+  // The job may end before the parent closes the pipe, which must not keep the process alive.
   reader.close();
 }
 
 const parentCheckMs = 500;
 
-/** A parent that was killed cannot end its workers, and some of them would run forever: an orphan gets another parent, and then ends itself. */
+/** A killed parent cannot stop its workers, and some of them would run forever. An orphan gets a new parent process; it detects that and exits. */
 function endWithParent(): void {
   const parent = process.ppid;
   setInterval(() => {
@@ -75,14 +77,14 @@ function endWithParent(): void {
   }, parentCheckMs).unref();
 }
 
-/** Synchronous, so that what is said is out before the next thing is done, and a kill cannot take it back. */
+/** Synchronous, so that a message is out before the next action and survives a kill. */
 function say(message: WorkerMessage): void {
   const bytes = Buffer.from(`${JSON.stringify(message)}\n`);
   for (let written = 0; written < bytes.length; ) {
     try {
       written += writeSync(1, bytes, written);
     } catch (error) {
-      // The parent reads more slowly than we speak, and the pipe does not wait by itself.
+      // The parent reads more slowly than the worker writes, and the pipe does not block.
       if ((error as NodeJS.ErrnoException).code !== "EAGAIN") throw error;
     }
   }

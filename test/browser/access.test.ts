@@ -44,7 +44,7 @@ describe("signing in", () => {
     await expect.poll(inField).toBe(true);
     await page.getByLabel("Token").fill(`hf_${"x".repeat(43)}`);
     await page.getByRole("button", { name: "Sign in" }).click();
-    await page.locator(".field-error").waitFor();
+    await page.locator(".field-error").getByText("This token is not valid.").waitFor();
     await expect.poll(inField).toBe(true);
     await page.getByLabel("Token").fill(tokens.write);
     await page.getByRole("button", { name: "Sign in" }).click();

@@ -43,14 +43,15 @@ describe(`every page, at ${widths.join(", ")} pixels`, () => {
 
   test("columns are left out by the width of the table, never the one with the buttons", async () => {
     const { page } = tab;
-    const headings = async (path: string, width: number) => {
+    const expectHeadings = async (path: string, width: number, headings: readonly string[]): Promise<void> => {
       await page.setViewportSize({ width, height: 800 });
       await visit(page, path);
-      return page.getByRole("columnheader").allInnerTexts();
+      // Columns follow the table's width, which the page learns after it is laid out.
+      await expect.poll(() => page.getByRole("columnheader").allInnerTexts()).toEqual(headings);
     };
-    expect(await headings("/ns/default/leases", 1440)).toEqual(["Resource", "Holder", "Held for", "Ends", "Waiting", "Token", "Action"]);
-    expect(await headings("/ns/default/leases", 1024)).toEqual(["Resource", "Holder", "Ends", "Waiting", "Action"]);
-    expect(await headings("/ns/default/leases", 720)).toEqual(["Resource", "Holder", "Ends", "Action"]);
-    expect(await headings("/tokens", 1024)).toEqual(["Name", "Role", "Namespaces", "Expires", "Action"]);
+    await expectHeadings("/ns/default/leases", 1440, ["Resource", "Holder", "Held for", "Ends", "Waiting", "Token", "Action"]);
+    await expectHeadings("/ns/default/leases", 1024, ["Resource", "Holder", "Ends", "Waiting", "Action"]);
+    await expectHeadings("/ns/default/leases", 720, ["Resource", "Holder", "Ends", "Action"]);
+    await expectHeadings("/tokens", 1024, ["Name", "Role", "Namespaces", "Expires", "Action"]);
   });
 });

@@ -173,7 +173,7 @@ describe("words", () => {
     const advice = (hint?: string) => new ApiFailure(404, { code: "not_found", message: "There is none.", hint }).advice;
     expect(advice("workflow_discover lists the runs.")).toBeUndefined();
     expect(advice("Nothing was changed. Arguments of state_set: key, value.")).toBeUndefined();
-    expect(advice("Revoke those that nobody uses any more.")).toBe("Revoke those that nobody uses any more.");
+    expect(advice("Revoke tokens that are no longer used.")).toBe("Revoke tokens that are no longer used.");
     expect(advice()).toBeUndefined();
   });
 

@@ -1,46 +1,9 @@
-import { spawn } from "node:child_process";
-import { once } from "node:events";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { requireService } from "../stories/installed-package.ts";
 import type { HttpServer } from "../support/http-server.ts";
 import { startHttpServer } from "../support/http-server.ts";
 import { conformanceFixtures } from "./fixtures.ts";
-
-interface Verdict {
-  readonly exitCode: number | null;
-  /** Scenarios that count, by name: did all their checks pass? */
-  readonly scored: ReadonlyMap<string, boolean>;
-  readonly output: string;
-}
-
-let node: string;
-let suite: string;
-beforeAll(async () => {
-  [node, suite] = await Promise.all([requireService("node24.mjs"), requireService("conformance.mjs")]);
-});
-
-/** One run of the official suite against a server; it says itself which scenarios count. */
-async function runSuite({ url }: HttpServer, requirements: string): Promise<Verdict> {
-  const folder = await mkdtemp(join(tmpdir(), "holdfast-conformance-"));
-  try {
-    const child = spawn(node, [suite, "server", "--url", `${url}/mcp`, "--requirements", requirements], { cwd: folder, stdio: ["ignore", "pipe", "pipe"] });
-    let output = "";
-    for (const stream of [child.stdout, child.stderr]) stream.setEncoding("utf8").on("data", (text: string) => (output += text));
-    const [exitCode] = (await once(child, "close")) as [number | null];
-    return { exitCode, scored: scoresIn(output), output };
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
-}
-
-function scoresIn(output: string): ReadonlyMap<string, boolean> {
-  const all = output.matchAll(/^([✓✗]) ([\w-]+): \d+ passed, (\d+) failed$/gm);
-  const unscored = new Set([...output.matchAll(/^ {2}[✓✗] ([\w-]+) \([\w-]+\)$/gm)].map(([, name]) => name));
-  return new Map([...all].filter(([, , name]) => !unscored.has(name)).map(([, mark, name, failed]) => [name as string, mark === "✓" && failed === "0"]));
-}
+import type { Verdict } from "./run-suite.ts";
+import { runSuite } from "./run-suite.ts";
 
 describe.each([
   { requirements: "2025-11-25", scenarios: 30 },

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { resetNamespace } from "../../src/domain/admin/reset.ts";
 import { readHistory } from "../../src/domain/history/history.ts";
 import { automaticTags } from "../../src/domain/journal/automatic-entry.ts";
-import { listEntries, requireEntry, searchEntries } from "../../src/domain/journal/find-entries.ts";
+import { listEntries, relatedToHits, requireEntry, searchEntries } from "../../src/domain/journal/find-entries.ts";
 import type { SaveEntry } from "../../src/domain/journal/journal.ts";
 import { readHighlights, saveEntry } from "../../src/domain/journal/journal.ts";
 import { readLatest } from "../../src/domain/journal/latest-entry.ts";
@@ -291,6 +291,35 @@ describe("search", () => {
     await save(scope, "a long entry about many other things, and last of all one zebra");
     const { hits } = await searchEntries(scope, { workspace: engine, query: "zebra", limit: 1, fromMs: scope.clock.nowMs() });
     expect(hits.map(({ entry }) => entry.description)).toEqual(["a long entry about many other things, and last of all one zebra"]);
+  });
+});
+
+describe("what is related to an answer", () => {
+  const relatedTo = async (scope: TestScope, query: string, limit = 4): Promise<string[]> => {
+    const { hits } = await searchEntries(scope, { workspace: engine, query, limit: 1 });
+    return (await relatedToHits(scope, hits, engine, limit)).map(({ entry, why }) => `${entry.description} (${why})`);
+  };
+
+  test("is what the same session wrote, then what shares a rare word, then what the same branch saw; nothing else, and nothing twice", async () => {
+    const scope = openScope();
+    for (let n = 0; n < 12; n += 1) await save(scope, `bumped dependency ${n}`, { sessionId: `bot-${n}` });
+    const story = { sessionId: "story", gitBranch: "fix/tax" };
+    await save(scope, "post-mortem: Zollrunde lost cents", story);
+    await save(scope, "hotfix is out", story);
+    await save(scope, "alert for zollrunde", { sessionId: "later" });
+    await save(scope, "linter against floats", { sessionId: "last", gitBranch: "fix/tax" });
+    await save(scope, "saved by a hook", { ...story, tags: ["pre-compact"] });
+    expect(await relatedTo(scope, "post-mortem of lost cents")).toEqual(["hotfix is out (same session)", "alert for zollrunde (zollrunde)", "linter against floats (same branch)"]);
+    expect(await relatedTo(scope, "post-mortem of lost cents", 1)).toEqual(["hotfix is out (same session)"]);
+    expect(await relatedTo(scope, "nothing of the kind")).toEqual([]);
+  });
+
+  test("is not what everybody works on: a common word, the main branch, another workspace", async () => {
+    const scope = openScope();
+    for (let n = 0; n < 12; n += 1) await save(scope, `release ${n}`, { sessionId: `s-${n}`, gitBranch: "main" });
+    await save(scope, "release notes of the parser", { sessionId: "mine", gitBranch: "main" });
+    await save(scope, "the parser elsewhere", { workspace: site, sessionId: "mine" });
+    expect(await relatedTo(scope, "parser notes")).toEqual([]);
   });
 });
 

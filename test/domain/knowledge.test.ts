@@ -105,7 +105,7 @@ describe("saving", () => {
     [{ id: "x".repeat(129) }, "invalid_input", "id: must begin with a letter or digit"],
     [{ skill: "a/b" }, "invalid_input", "skill: must begin with a letter or digit"],
     [{ content: " " }, "invalid_input", "content: must be a non-empty string"],
-    [{ content: "x".repeat(80_001) }, "limit_exceeded", "content: may have 80000 bytes"],
+    [{ content: "x".repeat(80_001) }, "limit_exceeded", "content: must be at most 80000 bytes (got 80001)"],
     [{ keywords: ["a", ""] }, "invalid_input", "keywords[1]: must be a non-empty string"],
     [{ status: "gone" as "active" }, "invalid_input", 'status: must be one of "active", "deprecated", "archived"'],
     [{ trust: "blind" as "low" }, "invalid_input", 'trust: must be one of "quarantined", "low", "medium", "high"'],
@@ -239,14 +239,14 @@ describe("questions and other wordings", () => {
   });
 
   test.each([
-    ["questions", { ...backups, questions: Array.from({ length: 6 }, (_, i) => `question ${i}`) }, "questions: may have 5 items"],
-    ["questions", { ...backups, questions: ["x".repeat(300)] }, "questions[0]: may have 256 bytes"],
+    ["questions", { ...backups, questions: Array.from({ length: 6 }, (_, i) => `question ${i}`) }, "questions: must have at most 5 items (got 6)"],
+    ["questions", { ...backups, questions: ["x".repeat(300)] }, "questions[0]: must be at most 256 bytes (got 300)"],
   ])("%s beyond the limit are refused", async (_, note, message) => {
     await expect((async () => saveNote(openScope(), note))()).rejects.toThrow(message);
   });
 
   test("at most three other wordings are taken", async () => {
-    await expect(recall(openScope(), "q", { also: ["a", "b", "c", "d"] })).rejects.toThrow("also: may have 3 items");
+    await expect(recall(openScope(), "q", { also: ["a", "b", "c", "d"] })).rejects.toThrow("also: must have at most 3 items (got 4)");
   });
 });
 

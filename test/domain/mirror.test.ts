@@ -288,7 +288,7 @@ describe("the mirror", () => {
     const mirror = openMirror({ checkpointDir: join(folder, "taken"), knowledgeDir: join(folder, "taken", "below"), namespace: "default" });
     const { checkpointId } = await saveCheckpoint(scope, research);
     const mirrored = await mirrorCheckpoint(scope, mirror, checkpointId);
-    expect(mirrored).toEqual({ path: null, warning: "Saved in the store, but not as a file: The mirror's folder is a symbolic link or a file." });
+    expect(mirrored).toEqual({ path: null, warning: "Saved in the store, but the mirror file could not be written: The mirror's folder is a symbolic link or a file." });
     await saveNote(scope, { id: "n", content: "x" });
     expect(await mirrorNote(scope, mirror, "n")).toMatchObject({ path: null, warning: expect.stringContaining("ENOTDIR") });
     expect((await requireCheckpoint(scope, checkpointId)).thesis).toBe("Cold cache.");

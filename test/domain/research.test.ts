@@ -125,7 +125,7 @@ describe("saving", () => {
     [{ coreQuestion: "\ud800" }, "core_question: must be well-formed Unicode (it contains a lone surrogate)"],
     [{ trigger: "whim" }, 'trigger: must be one of "synthesis", "branch_point", "constraint", "transition", "manual"'],
     [{ sources: [{ id: "a", type: "rumour", take: "b", relation: "supports" }] }, 'sources[0].type: must be one of "person", "document", "code", "api", "observation"'],
-    [{ tensions: [{ between: ["a"], nature: "n", resolution: "moot" }] }, "tensions[0].between: must be a list of exactly two"],
+    [{ tensions: [{ between: ["a"], nature: "n", resolution: "moot" }] }, "tensions[0].between: must be a list of exactly two strings"],
     [{ action: { goal: "g", type: "x" } }, 'action.type: must be one of "decision", "implementation", "learning", "exploration"'],
     [{ surprise: 1 }, "checkpoint.surprise: unknown; allowed: "],
   ])("%j is refused: %s", async (change, message) => {

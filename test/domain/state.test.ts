@@ -38,10 +38,10 @@ test("waiting for a version ends with the write, or with the time", async () => 
   await setState(scope, { key: "k", value: 1 });
   const waiting = waitForState(scope, "k", 1, 30_000);
   await setState(scope, { key: "k", value: 2 });
-  expect(await waiting).toMatchObject({ value: 2 });
+  expect(await waiting).toMatchObject({ hasHappened: true, entry: { value: 2 } });
   const late = waitForState(scope, "k", 2, 1_000);
   await passTime(scope.clock, 1_500);
-  expect(await late).toMatchObject({ version: 2 });
+  expect(await late).toMatchObject({ hasHappened: false, entry: { version: 2 } });
 });
 
 test("several keys change at one revision or not at all, and every conflict is named", async () => {

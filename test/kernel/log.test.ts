@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { openLog } from "../../src/kernel/log.ts";
+import { heldLog, openLog } from "../../src/kernel/log.ts";
 
 function logOne(facts?: Record<string, unknown>, level: "debug" | "info" | "warn" | "error" = "warn"): string {
   const lines: string[] = [];
@@ -52,7 +52,20 @@ describe("the log", () => {
           throw new Error("no");
         },
       }).problem,
-    ).toMatch(/could not be written/);
+    ).toMatch(/could not be serialized/);
     expect(parsed({ level: "debug", event: "other", time: "never" })).toMatchObject({ level: "warn", event: "something" });
   });
+});
+
+test("what a held log was told comes in its order when it is released, and at once from then on", () => {
+  const told: string[] = [];
+  const held = heldLog((_, event) => told.push(event));
+  held.log("warn", "first");
+  held.log("error", "second");
+  expect(told).toEqual([]);
+  held.release();
+  expect(told).toEqual(["first", "second"]);
+  held.log("warn", "third");
+  held.release();
+  expect(told).toEqual(["first", "second", "third"]);
 });

@@ -1,4 +1,5 @@
 import { leaseScene, sessionScene, workflowScene } from "./scenes/coordination.ts";
+import { effectScene } from "./scenes/effects.ts";
 import { journalScene, knowledgeScene, researchScene, resumeScene } from "./scenes/memory.ts";
 import { stateScene } from "./scenes/state.ts";
 import { adminScene, upkeepScene } from "./scenes/upkeep.ts";
@@ -9,6 +10,7 @@ export async function tellStory(teller: Teller): Promise<Teller> {
   await stateScene(teller);
   await leaseScene(teller);
   await workflowScene(teller);
+  await effectScene(teller);
   await sessionScene(teller);
   await journalScene(teller);
   await researchScene(teller);

@@ -34,7 +34,7 @@ test("after a replica was promoted that lacked commits, no revision and no versi
   await replica.promote();
 
   await using after = await openPostgresEngine({ url: replica.url });
-  expect((await after.health(namespace)).warnings).toMatchObject([{ about: "history", says: expect.stringContaining("Another server") }]);
+  expect((await after.health(namespace)).warnings).toMatchObject([{ about: "history", says: expect.stringContaining("not the one that was last written to") }]);
   expect((await storeOf(after).read(everything)).entries).toMatchObject([{ value: 1, version: 1, revision: 1 }]);
   const next = await commit(storeOf(after), put("a", 3));
   const base = next.revision - 1;
@@ -106,7 +106,7 @@ test.each(["a new process", "a process that was there all the time"])(
 
     await using fresh = await openPostgresEngine({ url });
     const engine = who === "a new process" ? fresh : witness;
-    expect((await engine.health(namespace)).warnings).toMatchObject([{ about: "history", says: expect.stringContaining("another copy of the tables") }]);
+    expect((await engine.health(namespace)).warnings).toMatchObject([{ about: "history", says: expect.stringContaining("not the one that was last written to") }]);
     const next = await commit(storeOf(engine), put("a", "after"));
     const base = next.revision - 1;
     expect(base).toBeGreaterThanOrEqual(100_000_000);

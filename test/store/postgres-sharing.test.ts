@@ -195,3 +195,40 @@ test.each(["none", "one of a copy that was killed"])("a commit takes two round t
   await engine.seal(namespace, { state: "moving", by: "x", to: "y" }, seal === "none" ? undefined : { state: "copying", untilMs: 1, holds: { gone: 1 } });
   await expect(storeOf(engine).commit(commitOf(put("a", 11)))).rejects.toMatchObject({ code: "unavailable" });
 });
+
+test.each([
+  ["of a key", "read-keys-values", keyRange("short")],
+  ["of a range", "read-one-ASC-values", everything],
+])("a read %s whose answer arrives after a later one names the time by which it was judged", async (_, statementName, range) => {
+  const clock = manualClock();
+  await using engine = await openPostgresEngine({ url: await freshPostgresUrl(), timeSource: clock });
+  await commit(storeOf(engine), put("short", 1, { ttlMs: 10 }));
+  const ask = PostgresConnections.prototype.ask;
+  let passOn = (): void => {};
+  const passedOn = new Promise<void>((resolve) => {
+    passOn = resolve;
+  });
+  let answer = (): void => {};
+  const answered = new Promise<void>((resolve) => {
+    answer = resolve;
+  });
+  const asking = vi.spyOn(PostgresConnections.prototype, "ask").mockImplementation(async function (this: PostgresConnections, statement) {
+    const result = await ask.call(this, statement);
+    if (statement.name === statementName) {
+      answer();
+      await passedOn;
+    }
+    return result;
+  });
+  onTestFinished(() => void asking.mockRestore());
+  const early = engine.read(namespace, [range], {});
+  await answered;
+  clock.advance(20);
+  const later = await engine.position(namespace);
+  passOn();
+  const { entries, nowMs } = await early;
+  expect(entries).toMatchObject([{ key: "short" }]);
+  expect(nowMs).toBeLessThan(entries[0]?.expiresAtMs as number);
+  expect(later.nowMs).toBeGreaterThanOrEqual(entries[0]?.expiresAtMs as number);
+  expect((await engine.read(namespace, [range], {})).entries).toEqual([]);
+});

@@ -72,7 +72,7 @@ test("no-appendfsync-on-rewrite undoes what always promises: health warns of it,
   await using opened = await open(server);
   const { engine, store } = opened;
   const before = await engine.health(name);
-  expect(before.durability).toMatch(/except while the server writes its log anew/);
+  expect(before.durability).toMatch(/except while the server rewrites its log/);
   expect(before.warnings).toEqual([{ about: "durability", says: expect.stringContaining("CONFIG SET no-appendfsync-on-rewrite no") }]);
   expect((await commit(store, put("a"))).revision).toBe(1);
   await server.kill9();

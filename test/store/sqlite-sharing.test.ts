@@ -10,6 +10,7 @@ import { openNamespaceStore } from "../../src/store/namespace-store.ts";
 import { everything } from "../../src/store/ranges.ts";
 import type { Engine } from "../../src/store/store.ts";
 import { manualClock } from "../support/manual-clock.ts";
+import { PaceSampler } from "../support/pace.ts";
 import { spawnWorker } from "../support/spawn-worker.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
@@ -64,10 +65,13 @@ test("a held lock is recognised as such in whatever way the driver reports it", 
   other.close();
 });
 
-test("a commit in another process is heard of by file notification, without waiting for a poll", async () => {
+test("a commit in another process is heard of by file notification, without waiting for a poll, usually at once", async () => {
   const { path, engine } = await openShared();
   const worker = spawnWorker<{ revision: number }>("sqlite-opener", { path, key: "theirs" });
   await worker.next();
+  using sampler = new PaceSampler();
+  const startMs = performance.now();
+  const delaysMs: number[] = [];
   // The poll is an interval: without intervals only the notification is left.
   vi.useFakeTimers({ toFake: ["setInterval"] });
   onTestFinished(() => void vi.useRealTimers());
@@ -79,8 +83,11 @@ test("a commit in another process is heard of by file notification, without wait
     });
     worker.send({});
     await worker.next();
+    const answeredMs = performance.now();
     await heard;
+    delaysMs.push(performance.now() - answeredMs);
   }
+  expect(delaysMs.toSorted((a, b) => a - b)[2]).toBeLessThan(50 * sampler.since(startMs));
   stop();
   worker.send({ stop: true });
   await worker.ended();

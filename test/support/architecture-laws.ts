@@ -17,7 +17,7 @@ export interface Laws {
   /** Folders in which no value is taken for another type unseen. */
   readonly checksWhatItReads: readonly string[];
   readonly readsEnvironment: string;
-  readonly publicBarrel: string;
+  readonly publicBarrels: readonly string[];
 }
 
 export interface SourceFile {
@@ -49,9 +49,9 @@ export function brokenLaws({ path, source }: SourceFile, laws: Laws): string[] {
   const dynamic = module.dynamicImports.map(({ moduleRequest }) => source.slice(moduleRequest.start + 1, moduleRequest.end - 1));
   const reexported = module.staticExports.flatMap(({ entries }) => entries.flatMap((entry) => (entry.moduleRequest === null ? [] : [entry.moduleRequest.value])));
   for (const target of [...module.staticImports.map(({ moduleRequest }) => moduleRequest.value), ...reexported, ...dynamic]) broken.push(...brokenImport(path, target, rule));
-  if (reexported.length > 0 && path !== laws.publicBarrel) broken.push(`passes on names of ${reexported[0]}; only ${laws.publicBarrel} may`);
+  if (reexported.length > 0 && !laws.publicBarrels.includes(path)) broken.push(`passes on names of ${reexported[0]}; only ${laws.publicBarrels.join(" and ")} may`);
   if (
-    path === laws.publicBarrel &&
+    laws.publicBarrels.includes(path) &&
     module.staticExports.some(({ entries }) => entries.some((entry) => entry.importName.kind === "All" || entry.importName.kind === "AllButDefault"))
   )
     broken.push("exports everything of a file; public names are listed one by one");

@@ -90,6 +90,12 @@ const questions: Readonly<Record<string, (engine: Engine, namespace: string) => 
 
 const parts = ["", "-wal", "-bell"] as const;
 
+interface Flip {
+  readonly part: (typeof parts)[number];
+  readonly offset: number;
+  readonly mask: number;
+}
+
 /** A store whose process was killed: its file, its log with commits that are nowhere else, and the notes beside it. */
 export class FlippedStore {
   readonly #path: string;
@@ -128,10 +134,8 @@ export class FlippedStore {
   }
 
   async flip(part: (typeof parts)[number], offset: number, mask: number): Promise<FlippedByte> {
-    const bytes = Buffer.from(this.#pristine.get(part) as Buffer);
-    bytes[offset] = (bytes[offset] as number) ^ mask;
     let detected: string | undefined;
-    for (const [question, { says, failure }] of await this.#ask(part, bytes)) {
+    for (const [question, { says, failure }] of await this.#ask({ part, offset, mask })) {
       if (failure === "internal") return { offset, verdict: "internal", says: `${question}: ${says}` };
       if (failure !== undefined) detected ??= `${question}: ${says}`;
       else if (says !== this.#expected.get(question)) return { offset, verdict: "silent", says: question };
@@ -139,11 +143,14 @@ export class FlippedStore {
     return detected === undefined ? { offset, verdict: "harmless" } : { offset, verdict: "detected", says: detected };
   }
 
-  /** Every question, on a fresh copy of the files with one of them replaced. */
-  async #ask(part?: (typeof parts)[number], bytes?: Buffer): Promise<Map<string, { readonly says: string; readonly failure?: string }>> {
+  /** Every question, on a fresh copy of the files with one byte of one of them changed. */
+  async #ask(flip?: Flip): Promise<Map<string, { readonly says: string; readonly failure?: string }>> {
     for (const suffix of [...parts, "-shm", "-journal"]) rmSync(`${this.#path}${suffix}`, { force: true });
-    for (const suffix of parts) writeFileSync(`${this.#path}${suffix}`, suffix === part ? (bytes as Buffer) : (this.#pristine.get(suffix) as Buffer));
+    for (const suffix of parts) writeFileSync(`${this.#path}${suffix}`, this.#pristine.get(suffix) as Buffer);
+    // Notes count for the store's file as it is when they are written; what is changed in them is changed afterwards.
+    if (flip !== undefined && flip.part !== "-bell") this.#change(flip);
     this.#note();
+    if (flip?.part === "-bell") this.#change(flip);
     const answers = new Map<string, { readonly says: string; readonly failure?: string }>();
     const put = async (question: string, ask: () => Promise<unknown>): Promise<void> => {
       try {
@@ -164,6 +171,12 @@ export class FlippedStore {
     for (const namespace of namespaces) for (const [question, ask] of Object.entries(questions)) await put(`${question} in ${namespace}`, () => ask(opened, namespace));
     await opened[Symbol.asyncDispose]();
     return answers;
+  }
+
+  #change({ part, offset, mask }: Flip): void {
+    const bytes = readFileSync(`${this.#path}${part}`);
+    bytes[offset] = (bytes[offset] as number) ^ mask;
+    writeFileSync(`${this.#path}${part}`, bytes);
   }
 
   /** A copy is another file to the notes: they are written anew, as the engine wrote them beside the original. */

@@ -46,12 +46,21 @@ export function openCommandLine({
       async open(flags) {
         const config = readConfig(flags, { HOLDFAST_STORE: "memory:", ...environment });
         const store = openNamespaceStore(engine, config.namespace, clock);
-        const server = { version: "1.2.3", startedAtMs: clock.nowMs(), claimTtlMs: config.claimTtlMs, ...engineFacts(engine) };
+        const server = {
+          version: "1.2.3",
+          startedAtMs: clock.nowMs(),
+          claimTtlMs: config.claimTtlMs,
+          ...(config.secrets === "allow" ? {} : { secrets: config.secrets }),
+          ...engineFacts(engine),
+        };
         return { config, log: silentLog, base: { store, clock, writer: "tester", server }, engine, [Symbol.asyncDispose]: async () => {} };
       },
       openScratch: async () => ({ engine: new MemoryEngine(clock), [Symbol.asyncDispose]: async () => {} }),
       verify: async (flags, { quick, seed }) => ({ passed: flags.store !== "sqlite:broken", report: { quick, seed }, text: "the report\n" }),
       planClientChange: async () => {
+        throw new Error("These tests change no client's files.");
+      },
+      planClientWrap: async () => {
         throw new Error("These tests change no client's files.");
       },
       printServer: async () => {
@@ -62,6 +71,7 @@ export function openCommandLine({
       },
       defaultAgent: () => "tester@host:1",
       terminalSession: () => session,
+      outliveReader: () => undefined,
       childEnvironment: (extra) => extra as NodeJS.ProcessEnv,
       onSignal(listener) {
         interrupt.add(listener);

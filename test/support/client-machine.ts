@@ -4,6 +4,8 @@ import { dirname, join } from "node:path";
 import type { ClientFolders } from "../../src/install/client-folders.ts";
 import type { ChangeRequest } from "../../src/install/plan-change.ts";
 import { planChange } from "../../src/install/plan-change.ts";
+import type { WrapRequest } from "../../src/install/plan-wrap.ts";
+import { planWrap } from "../../src/install/plan-wrap.ts";
 import { catalog } from "../../src/tools/catalog.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 
@@ -31,6 +33,11 @@ export async function openMachine({ script = running.script, ...over }: Partial<
     plan,
     change: async (request: Parameters<typeof plan>[0], nowMs?: number) => {
       const planned = await plan(request, nowMs);
+      return { ...planned, ...(await planned.apply()) };
+    },
+    /** Puts the proxy in front of a server, or takes it away. */
+    wrap: async (request: Partial<WrapRequest> & Pick<WrapRequest, "server">) => {
+      const planned = await planWrap({ action: "install", scope: "user", serverArgs: [], ...request }, places, { ...running, script });
       return { ...planned, ...(await planned.apply()) };
     },
     /** Every file with its content and mode, and every folder. */

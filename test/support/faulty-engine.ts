@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { leaseKeys, workflowKeys } from "../../src/domain/keyspace.ts";
 import { isHoldfastError } from "../../src/kernel/errors.ts";
@@ -55,23 +55,9 @@ export const faults = {
       { readRequest: async () => undefined },
     ),
   /** Commits the second half of a large commit by itself. */
-  tornCommits: (engine: Engine): Engine =>
-    override(engine, {
-      async commit(namespace, batch) {
-        const results: CommitResult[] = [];
-        for (const commit of batch) {
-          const middle = Math.ceil(commit.writes.length / 2);
-          const [first] = await engine.commit(namespace, [{ ...commit, writes: commit.writes.slice(0, middle) }]);
-          if (first?.ok !== true || middle === commit.writes.length) {
-            results.push(first as CommitResult);
-            continue;
-          }
-          const [second] = await engine.commit(namespace, [{ ...commit, checks: [], request: undefined, writes: commit.writes.slice(middle) }]);
-          results.push(second?.ok === true ? { ...second, writes: [...first.writes, ...second.writes] } : first);
-        }
-        return results;
-      },
-    }),
+  tornCommits: (engine: Engine): Engine => tearing(engine, async () => {}),
+  /** The same, and the second half waits until another process has read what there was in between. */
+  seenHalves: (engine: Engine): Engine => seenInBetween(engine),
   /** Loses the second half of a large commit. */
   halfCommits: (engine: Engine): Engine => onCommits(engine, (commit) => ({ ...commit, writes: commit.writes.slice(0, Math.ceil(commit.writes.length / 2)) })),
   /** Every fifth revision is missing from the log, but for the end of a load, for which everybody waits. */
@@ -128,6 +114,44 @@ export type Fault = keyof typeof faults;
 
 const onCommits = (engine: Engine, change: (commit: PreparedCommit) => PreparedCommit): Engine =>
   override(engine, { commit: (namespace, batch) => engine.commit(namespace, batch.map(change)) });
+
+/** `between`: after the first half, with its revision. */
+function tearing(engine: Engine, between: (revision: number) => Promise<void>): Engine {
+  return override(engine, {
+    async commit(namespace, batch) {
+      const results: CommitResult[] = [];
+      for (const commit of batch) {
+        const middle = Math.ceil(commit.writes.length / 2);
+        const [first] = await engine.commit(namespace, [{ ...commit, writes: commit.writes.slice(0, middle) }]);
+        if (first?.ok !== true || middle === commit.writes.length) {
+          results.push(first as CommitResult);
+          continue;
+        }
+        await between(first.revision);
+        const [second] = await engine.commit(namespace, [{ ...commit, checks: [], request: undefined, writes: commit.writes.slice(middle) }]);
+        results.push(second?.ok === true ? { ...second, writes: [...first.writes, ...second.writes] } : first);
+      }
+      return results;
+    },
+  });
+}
+
+/** Each process notes the revision of its last read in the folder that its fourth argument names. */
+function seenInBetween(engine: Engine): Engine {
+  const folder = process.argv[4] ?? "";
+  const own = String(process.pid);
+  const isSeen = (revision: number): boolean => readdirSync(folder).some((pid) => pid !== own && Number(readFileSync(join(folder, pid), "utf8")) >= revision);
+  const torn = tearing(engine, async (revision) => {
+    while (!isSeen(revision)) await new Promise((resolve) => setTimeout(resolve, 1));
+  });
+  return override(torn, {
+    async read(namespace, ranges, options) {
+      const snapshot = await engine.read(namespace, ranges, options);
+      writeFileSync(join(folder, own), String(snapshot.revision));
+      return snapshot;
+    },
+  });
+}
 
 /**
  * Drops the checks of these writers; before a commit of such a key it waits for as many processes as its third argument says, in the folder that its

@@ -1,3 +1,4 @@
+import { isLatin } from "../../src/domain/findable/stored-vectors.ts";
 import { isTokenSecret } from "../../src/domain/identity/tokens.ts";
 import { parseTimeRange } from "../../src/domain/journal/time-range.ts";
 import { timeOfQuestion } from "../../src/domain/journal/time-words.ts";
@@ -23,9 +24,11 @@ import { hasPassword, schemeOf, shownUrl, storeAddress, storeProblem } from "../
 import { estimateTokens } from "../../src/kernel/tokens.ts";
 import { termSum, textSum } from "../../src/ledger/record-sum.ts";
 import { indexText, questionTerms } from "../../src/search/index-text.ts";
+import { unpackVectors } from "../../src/search/short-vector.ts";
 import { stemOf } from "../../src/search/stem.ts";
 import { tokens } from "../../src/search/tokenizer.ts";
 import { describeFailure } from "../../src/surfaces/cli/failure.ts";
+import { parseLease } from "../../src/surfaces/cli/read-arguments.ts";
 import { safeText, shorten, textWidth, wrap, wrapProse } from "../../src/surfaces/cli/terminal-text.ts";
 import { messagesIn, oneLine, requireMessage } from "../../src/surfaces/connect/messages-in.ts";
 import { requireTarget } from "../../src/surfaces/connect/target.ts";
@@ -35,6 +38,7 @@ import { hostName, isSameOrigin } from "../../src/surfaces/http/request-origin.t
 import { readTarget } from "../../src/surfaces/http/request-target.ts";
 import { eventOf } from "../../src/surfaces/mcp/http/answer-http.ts";
 import { targetOf } from "../../src/surfaces/mcp/resource-uris.ts";
+import { readEffectCall } from "../../src/surfaces/proxy/read-call.ts";
 import { toAscii } from "../../src/tools/ascii.ts";
 import { fromCursor } from "../../src/tools/cursor.ts";
 import { shortened } from "../../src/tools/input-problems.ts";
@@ -55,6 +59,8 @@ const entry = { command: "holdfast", args: [] };
 
 /** Each function that is given a text of any length, by its file and name, and a call of it. */
 export const measured: Readonly<Record<string, (text: string) => unknown>> = {
+  "domain/findable/stored-vectors.ts isLatin": isLatin,
+  "search/short-vector.ts unpackVectors": (text) => unpackVectors(text, 16),
   "domain/identity/tokens.ts isTokenSecret": isTokenSecret,
   "domain/journal/time-range.ts parseTimeRange": (text) => parseTimeRange("since", text, 1_700_000_000_000),
   "domain/journal/time-words.ts timeOfQuestion": (text) => timeOfQuestion(text, 1_700_000_000_000),
@@ -98,6 +104,7 @@ export const measured: Readonly<Record<string, (text: string) => unknown>> = {
   "ledger/record-sum.ts termSum": (text) => termSum(1, text),
   "ledger/record-sum.ts textSum": textSum,
   "surfaces/cli/failure.ts describeFailure": (text) => describeFailure(new HoldfastError("internal", text)),
+  "surfaces/cli/read-arguments.ts parseLease": (text) => parseLease("lease", text),
   "surfaces/cli/terminal-text.ts textWidth": textWidth,
   "surfaces/cli/terminal-text.ts wrapProse": (text) => wrapProse(text, 80),
   "surfaces/cli/terminal-text.ts wrap": (text) => wrap(text, 80),
@@ -114,6 +121,7 @@ export const measured: Readonly<Record<string, (text: string) => unknown>> = {
   "surfaces/http/request-target.ts readTarget": (text) => readTarget(`/${text}`, Number.POSITIVE_INFINITY),
   "surfaces/mcp/http/answer-http.ts eventOf": (text) => eventOf(text),
   "surfaces/mcp/resource-uris.ts targetOf": (text) => targetOf(`holdfast://state/${text}`),
+  "surfaces/proxy/read-call.ts readEffectCall": (text) => readEffectCall({ jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "send", arguments: { text } } }, text, {}),
   "tools/ascii.ts toAscii": toAscii,
   "tools/cursor.ts fromCursor": (text) => fromCursor("list", text),
   "tools/input-problems.ts shortened": shortened,

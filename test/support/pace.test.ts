@@ -1,5 +1,5 @@
-import { expect, test } from "vitest";
-import { atPace, PaceSampler } from "./pace.ts";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { atPace, PaceSampler, runnableIn } from "./pace.ts";
 
 /** Keeps this process from doing anything else, as a busy machine does. */
 function stall(ms: number): void {
@@ -23,4 +23,16 @@ test("what is measured at its pace gives its own value and failure", async () =>
   expect(ms).toBeGreaterThanOrEqual(1_000);
   expect(pace).toBeGreaterThan(2);
   await expect(atPace(() => Promise.reject(new Error("no")))).rejects.toThrow("no");
+});
+
+test("what is merely waited for counts in full: on a quiet machine its pace is 1, however long it takes, and on a slower one that machine's", async () => {
+  vi.useFakeTimers({ toFake: ["setInterval", "clearInterval", "setTimeout", "performance"] });
+  onTestFinished(() => void vi.useRealTimers());
+  const wait = () => vi.advanceTimersByTimeAsync(60_050);
+  expect(await atPace(wait, () => 1)).toMatchObject({ ms: 60_050, pace: 1 });
+  expect(await atPace(wait, () => 3)).toMatchObject({ ms: 60_050, pace: 3 });
+});
+
+test("only those who want to run are competitors for the processors, not those who wait", () => {
+  expect(runnableIn("0.20 0.18 0.12 3/812 11206\n")).toBe(3);
 });

@@ -33,11 +33,17 @@ function contention(): number {
 
 function runnable(): number {
   try {
-    return Number(/ (\d+)\//.exec(readFileSync("/proc/loadavg", "utf8"))?.[1] ?? 0);
+    return runnableIn(readFileSync("/proc/loadavg", "utf8"));
   } catch {
     return loadavg()[0] ?? 0;
   }
 }
+
+/** Of `0.20 0.18 0.12 3/812 11206`, where 3 of 812 want to run: the others wait for something else than a processor. */
+export const runnableIn = (text: string): number => Number(/ (\d+)\//.exec(text)?.[1] ?? 0);
+
+/** How many times slower than a quiet machine this one is at this moment. */
+const slownessNow = (): number => Math.max(sampleRatio(), contention());
 
 /**
  * Samples how many times slower than a quiet machine this one is, as long as the process runs. A timer that comes late counts as well, because a
@@ -46,17 +52,19 @@ function runnable(): number {
 export class PaceSampler {
   readonly #samples: { readonly atMs: number; readonly ratio: number }[] = [];
   readonly #timer: NodeJS.Timeout;
+  readonly #slowness: () => number;
   #dueMs = performance.now() + everyMs;
 
-  constructor() {
-    this.#samples.push({ atMs: performance.now(), ratio: Math.max(sampleRatio(), contention()) });
+  constructor(slowness = slownessNow) {
+    this.#slowness = slowness;
+    this.#samples.push({ atMs: performance.now(), ratio: slowness() });
     this.#timer = setInterval(() => this.#sample(), everyMs).unref();
   }
 
   /** The average since then; at least 1. */
   since(fromMs: number): number {
     const late = this.#lateRatio();
-    const ratios = [Math.max(sampleRatio(), contention()), ...(late > 1 ? [late] : [])];
+    const ratios = [this.#slowness(), ...(late > 1 ? [late] : [])];
     for (let i = this.#samples.length - 1; i >= 0 && (this.#samples[i]?.atMs as number) >= fromMs; i -= 1) ratios.push(this.#samples[i]?.ratio as number);
     return Math.max(1, ratios.reduce((sum, ratio) => sum + ratio, 0) / ratios.length);
   }
@@ -66,7 +74,7 @@ export class PaceSampler {
   }
 
   #sample(): void {
-    this.#samples.push({ atMs: performance.now(), ratio: Math.max(sampleRatio(), this.#lateRatio(), contention()) });
+    this.#samples.push({ atMs: performance.now(), ratio: Math.max(this.#slowness(), this.#lateRatio()) });
     if (this.#samples.length > samplesMax) this.#samples.splice(0, samplesMax / 2);
     this.#dueMs = performance.now() + everyMs;
   }
@@ -104,9 +112,9 @@ function readSchedule(): { readonly ranNs: number; readonly waitedNs: number } {
  * Measures a promise that is itself a time, such as recovery within five seconds. `pace` says how many times slower than a quiet machine this one was
  * over that very span: compare `ms` with the promised time multiplied by `pace`.
  */
-export async function atPace<T>(measured: () => Promise<T>): Promise<{ readonly ms: number; readonly pace: number; readonly value: T }> {
+export async function atPace<T>(measured: () => Promise<T>, slowness = slownessNow): Promise<{ readonly ms: number; readonly pace: number; readonly value: T }> {
   const beforeMs = performance.now();
-  using sampler = new PaceSampler();
+  using sampler = new PaceSampler(slowness);
   const startMs = performance.now();
   const value = await measured();
   const ms = performance.now() - startMs;

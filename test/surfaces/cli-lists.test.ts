@@ -20,11 +20,11 @@ describe("lists", () => {
   test.each([
     [80, ["knowledge", "list"], "id status saved title"],
     [120, ["knowledge", "list"], "id status saved title questions trust by"],
-    [80, ["session", "list"], "session_id version changed by expires"],
-    [80, ["lease", "list"], "resource_id holder ends token held since"],
+    [80, ["session", "list"], "session id version changed by expires"],
+    [80, ["lease", "list"], "resource holder ends token held since"],
     [80, ["namespace", "list"], "namespace revision keys runs notes journal current"],
-    [80, ["workspace", "list"], "name workspace_id last entry description"],
-    [120, ["workspace", "list"], "name workspace_id last entry description"],
+    [80, ["workspace", "list"], "name workspace id last entry description"],
+    [120, ["workspace", "list"], "name workspace id last entry description"],
   ] as const)("at %i columns %j is a table that begins with %s", async (columns, args, beginning) => {
     const line = onTerminal(columns);
     await fill(line);
@@ -105,7 +105,7 @@ describe("lists", () => {
     const line = onTerminal(80);
     await fill(line);
     const { stdout } = await line.run(["lease", "list", "--long"]);
-    for (const field of ["resource_id", "holder", "token", "held_since_at", "expires_at"]) expect(stdout).toMatch(new RegExp(`^${field} +\\S`, "m"));
+    for (const field of ["resource id", "holder", "token", "held since at", "expires at"]) expect(stdout).toMatch(new RegExp(`^${field} +\\S`, "m"));
     expect((await line.run(["workspace", "list", "--long"])).stdout.replaceAll(/\s+/g, " ")).toContain("because the origin was slow under load");
   });
 
@@ -126,7 +126,7 @@ describe("lists", () => {
     [["knowledge", "list", "a", "b"], /knowledge list: takes one argument at most, \[prefix\]/],
     [["knowledge", "list", "--status", "activ"], /--status: must be one of .*did you mean active\?/],
     [["session", "list", "--limit", "0"], /--limit: must be a whole number from 1 to 100 \(got "0"\)/],
-    [["session", "list", "--cursor", "nonsense"], /cursor: must be the cursor of the page before/],
+    [["session", "list", "--cursor", "nonsense"], /cursor: must be the cursor of the previous page/],
     [["journal", "today", "x"], /journal today: takes no argument/],
   ])("%j is refused", async (args, message) => {
     expect(await openCommandLine().run(args)).toMatchObject({ code: 2, stdout: "", stderr: expect.stringMatching(message) });

@@ -43,6 +43,9 @@ describe("the executable", () => {
     const failed = await run("--store", url, "ls");
     expect(failed).toMatchObject({ code: 6, stderr: expect.stringMatching(/\bholdfast: [^\n]*store: (postgres|redis):\/\/agent@127\.0\.0\.1:1/) });
     expect(failed.stdout + failed.stderr).not.toContain("s3cret");
+    // One line for people, which gives the system's reason once; no line of the log beside it.
+    expect(failed.stderr).toMatch(/^holdfast: [^\n]+\n$/);
+    expect(failed.stderr.split("ECONNREFUSED").length).toBe(2);
   });
 
   test.skipIf(process.platform === "win32" || process.getuid?.() === 0)("a store that cannot be opened is named, with where its name came from and the system's code", async () => {

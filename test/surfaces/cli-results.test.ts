@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { chmod, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describeFailure } from "../../src/surfaces/cli/failure.ts";
 import { renderResult } from "../../src/surfaces/cli/render-result.ts";
 import { openCommandLine } from "../support/cli-host.ts";
 import { buildExecutable, startExecutable } from "../support/cli-process.ts";
@@ -31,8 +32,8 @@ describe("lists are tables at any width", () => {
   test.each([
     [80, ["ls", "--values"], "key version changed"],
     [120, ["ls", "--values"], "key version changed expires value"],
-    [80, ["workflow", "list"], "name run_id"],
-    [120, ["workflow", "list"], "name run_id status agent step changed"],
+    [80, ["workflow", "list"], "name run id"],
+    [120, ["workflow", "list"], "name run id status agent step changed"],
     [80, ["history", "log"], "rev when who what name"],
     [120, ["history", "log"], "rev when who what name value"],
     [80, ["research", "list"], "id"],
@@ -63,7 +64,7 @@ describe("lists are tables at any width", () => {
     const { run } = onTerminal(80);
     await fill(run);
     const { stdout } = await run(["workflow", "list", "--long"]);
-    for (const field of ["run_id", "name", "status", "tags", "priority", "created_at", "updated_at", "attempts"]) expect(stdout).toMatch(new RegExp(`^${field} +\\S`, "m"));
+    for (const field of ["run id", "name", "status", "tags", "priority", "created at", "updated at", "attempts"]) expect(stdout).toMatch(new RegExp(`^${field} +\\S`, "m"));
     expect((await run(["ls", "build/", "--values", "--long"])).stdout.replaceAll(/\s/g, "")).toContain("x".repeat(200));
   });
 
@@ -113,7 +114,7 @@ describe("results are sentences", () => {
     };
     await run(["set", "k", '{"seen_at": 1700000000}']);
     expect(await refused("set", "k", "2", "--expected-version", "0")).toMatch(
-      /^holdfast: conflict: "k" is at version 1, expected 0 \(create only\); nothing was written\. It has \{"seen_at":1700000000\}, by \S+ now\.\n$/,
+      /^holdfast: conflict: "k" is at version 1, expected 0 \(create only\); nothing was written\. The current value is \{"seen_at":1700000000\}, written by \S+ now\.\n$/,
     );
     expect(await refused("set", "new", "2", "--expected-version", "3")).toBe('holdfast: conflict: "new" does not exist, expected 3; nothing was written.\n');
     expect(await refused("rm", "nothing")).toBe('holdfast: "nothing" is not set; nothing was deleted.\n');
@@ -121,6 +122,29 @@ describe("results are sentences", () => {
     await run(["lease", "acquire", "deploy", "--agent", "other"]);
     expect(await refused("lease", "acquire", "deploy", "--agent", "me")).toMatch(/^holdfast: "deploy" was not acquired: other holds it until .*\.\n$/);
     expect(await refused("workflow", "claim")).toBe("holdfast: No run can be claimed now.\n");
+  });
+
+  test("health is told in sentences that fit the terminal; figures for programs are left to --json", async () => {
+    const { run } = onTerminal(60);
+    await run(["set", "k", "1"]);
+    const { stdout } = await run(["health"]);
+    expect(stdout).toMatch(/^The store works: memory\.\nNamespace "default", revision 1: 1 key, 0 runs, 0 leases\s+held\.\nDurability: /);
+    expect(stdout).not.toMatch(/uptime|tombstones|gaps|_/);
+    expect(tooWide(stdout, 60)).toEqual([]);
+    expect(JSON.parse((await run(["health", "--json"])).stdout)).toMatchObject({ status: "ok", uptime_s: expect.any(Number), engine: { durability: expect.any(String) } });
+  });
+
+  test("records name their fields in words", async () => {
+    const { run } = openCommandLine();
+    await run(["workflow", "create", "nightly", "--run-id", "n1"]);
+    const { stdout } = await run(["workflow", "status", "n1"]);
+    expect(stdout).toMatch(/^run id +n1\n/);
+    expect(stdout).toMatch(/^last step +0$/m);
+  });
+
+  test("a process that may open no more files says so, and does not call it a bug", () => {
+    const failure = describeFailure(Object.assign(new Error("EMFILE: too many open files, open 'x'"), { code: "EMFILE" }));
+    expect(failure).toEqual({ exitCode: 6, line: expect.stringMatching(/^holdfast: the system allows no more open files \(EMFILE\); nothing was changed \(.*ulimit -n/) });
   });
 
   test("long lines of a text are broken at blanks, and quotations stay quotations", async () => {

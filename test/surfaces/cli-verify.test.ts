@@ -7,7 +7,7 @@ test("the report tells a campaign once and refers to it from then on", () => {
   const report = { passed: true, version: "1.2.3", engine: "sqlite", durability: "on disk", seed: 1, seconds: 2, guarantees: [guarantee("G1"), guarantee("G4")] };
   const lines = new ReportText().end(report).split("\n");
   expect(lines.filter((line) => line.includes("1,200 kills"))).toHaveLength(1);
-  expect(lines[lines.findIndex((line) => line.includes("promise of G4")) + 1]).toBe("           kills: as under G1");
+  expect(lines[lines.findIndex((line) => line.includes("promise of G4")) + 1]).toBe("           kills: see G1");
 });
 
 describe("the verify command", () => {

@@ -31,7 +31,10 @@ describe("commands from tools", () => {
     const paths = commands.map(({ path }) => path.join(" "));
     expect(new Set(paths).size).toBe(paths.length);
     const groups = new Set(commands.filter(({ path }) => path.length > 1).map(({ path }) => path[0]));
-    expect(commands.filter(({ path }) => path.length === 1 && groups.has(path[0])).map(({ path }) => path)).toEqual([]);
+    // It takes any name, so its own help has to name the commands of its group.
+    expect(commands.filter(({ path }) => path.length === 1 && groups.has(path[0])).map(({ path }) => path)).toEqual([["effect"]]);
+    for (const { path } of commands.filter((command) => command.path.length > 1 && command.path[0] === "effect"))
+      expect(commands.find((command) => command.path.join() === "effect")?.details).toContain(`holdfast ${path.join(" ")}`);
   });
 
   test("no flag of a command takes the name of a flag that every command has", () => {
@@ -85,7 +88,9 @@ describe("commands from tools", () => {
 
   test("notes and research are shown as the text that was made for reading, once", async () => {
     const { run } = openCommandLine();
-    expect((await run(["knowledge", "recall", "how to deploy"])).stdout).toBe("No stored note surely answers this.\nAsk again with also: technical terms, synonyms, English.\n");
+    expect((await run(["knowledge", "recall", "how to deploy"])).stdout).toBe(
+      "No stored note clearly answers this.\nSearch again with also: technical terms, synonyms, English.\n",
+    );
     await run(["knowledge", "save", "deploy", "Deploy needs the VPN."]);
     const recalled = (await run(["knowledge", "recall", "how to deploy"])).stdout;
     expect(recalled).toMatch(/^# Recalled notes \(1\)\n[\s\S]*\n> Deploy needs the VPN\.\n$/);
@@ -304,14 +309,14 @@ describe("what people see", () => {
     await run(["set", "k", '{"seen_at": 1700000000}']);
     const { stdout } = await run(["state", "get", "k"]);
     expect(stdout).toMatch(/^value +\{"seen_at":1700000000\}$/m);
-    expect(stdout).toMatch(/^updated_at +\d{4}-\d\d-\d\d \d\d:\d\d:\d\d \(now\)$/m);
+    expect(stdout).toMatch(/^updated at +\d{4}-\d\d-\d\d \d\d:\d\d:\d\d \(now\)$/m);
   });
 
   test("colour is used on a terminal only, and not when NO_COLOR is set", async () => {
     const esc = "\u001b[";
-    expect((await openCommandLine({ terminal: true }).run(["health"])).stdout).toContain(esc);
-    expect((await openCommandLine().run(["health"])).stdout).not.toContain(esc);
-    expect((await openCommandLine({ terminal: true, environment: { NO_COLOR: "1" } }).run(["health"])).stdout).not.toContain(esc);
+    expect((await openCommandLine({ terminal: true }).run(["doctor"])).stdout).toContain(esc);
+    expect((await openCommandLine().run(["doctor"])).stdout).not.toContain(esc);
+    expect((await openCommandLine({ terminal: true, environment: { NO_COLOR: "1" } }).run(["doctor"])).stdout).not.toContain(esc);
   });
 
   test("stored text cannot steer the terminal", async () => {
@@ -353,7 +358,8 @@ describe("finding one's way", () => {
     const { run } = openCommandLine();
     const { stdout } = await run(["--help"]);
     const listed = stdout.split("\n").flatMap((line) => /^ {2}([a-z]+)(?: |$)/.exec(line)?.[1] ?? []);
-    expect(listed.toSorted()).toEqual([...new Set(commands.map(({ path }) => path[0] as string))].toSorted());
+    // One word is a command and a group: it has a line as each.
+    expect(listed.toSorted()).toEqual([...new Set(commands.map(({ path }) => path[0] as string)), "effect"].toSorted());
     expect(commandAreas.map(({ title }) => stdout.indexOf(`\n${title}:\n`)).every((place, i, places) => place > (places[i - 1] ?? 0))).toBe(true);
     expect(stdout.split("\n").length).toBeLessThan(80);
     expect(stdout.indexOf("  install ")).toBeLessThan(stdout.indexOf("  get "));
@@ -373,7 +379,7 @@ describe("finding one's way", () => {
     expect(short).toMatch(/^key +version +changed +expires\nkey +1 +now +in 10m\n$/);
     await narrow.run(["workflow", "create", "nightly"]);
     const { stdout: listed } = await narrow.run(["workflow", "discover"]);
-    expect(listed).toMatch(/^name +run_id/);
+    expect(listed).toMatch(/^name +run id/);
     expect(tooWide(listed, 60)).toEqual([]);
     const { stdout: stacked } = await narrow.run(["workflow", "discover", "--long"]);
     expect(stacked).toMatch(/^name +nightly$/m);
@@ -412,6 +418,15 @@ describe("finding one's way", () => {
     ])
       expect(stdout).toContain(text);
     expect(stdout).not.toContain("--store URL");
+  });
+
+  test.each([
+    [["effect"], "Usage: holdfast effect <name> [flags] -- <command>\n"],
+    [["lease", "exec"], "Usage: holdfast lease exec <resource_id> [flags] -- <command> [arguments…]\n"],
+    [["proxy"], "Usage: holdfast proxy [flags] [-- <command>]\n"],
+    [["get"], "Usage: holdfast get <key> [flags]\n"],
+  ])("help of %j shows flags before the words of another command", async (path, usage) => {
+    expect((await openCommandLine().run(["help", ...path])).stdout).toContain(usage);
   });
 
   test.each(["bash", "zsh", "fish"])("a completion script for %s knows every command and its flags", async (shell) => {

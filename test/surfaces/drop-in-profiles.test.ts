@@ -69,10 +69,10 @@ test("highlights gather over stateless HTTP, and the answer shows them all", asy
 test("a client that says nothing is offered Holdfast's own tools, and what a slip cost is told in the text", async () => {
   await using connection = await connectProgram(program, "handshake", ["--profile", "default", "--store", program.storeUrl("default.db")]);
   const { tools } = await connection.client.listTools();
-  expect(tools.length).toBeLessThanOrEqual(18);
+  expect(tools.length).toBeLessThanOrEqual(19);
   expect(tools.map(({ name }) => name)).not.toContain("get_state");
   const { content } = (await connection.client.callTool({ name: "checkpoint", arguments: { description: "Done.", workspace: "shop", highlights: '["a","b"]' } })) as Answer;
-  expect(content.at(-1).text).toBe("Warning: highlights: took the JSON text as a list; send a list");
+  expect(content.at(-1).text).toBe("Warning: highlights: read the JSON text as a list; send a list");
 });
 
 test.each([

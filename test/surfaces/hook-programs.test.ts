@@ -1,11 +1,15 @@
 import { chmodSync, existsSync, mkdirSync, readFileSync, realpathSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { gitEnvironment } from "../../src/config.ts";
+import { listEntries } from "../../src/domain/journal/find-entries.ts";
 import { openFolderReader } from "../../src/domain/workspace/repository-reader.ts";
 import { readRepositoryState } from "../../src/domain/workspace/repository-state.ts";
 import { withoutFilters } from "../../src/domain/workspace/safe-git.ts";
+import { locateWorkspace } from "../../src/domain/workspace/workspace.ts";
+import { runHook } from "../../src/surfaces/hooks/run-hook.ts";
 import { commitFile, createRepository, git } from "../support/git-repository.ts";
+import { openScope } from "../support/scope.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
 let outside: string;
@@ -125,10 +129,32 @@ describe("what a repository's configuration names is never run", () => {
   });
 });
 
-test("a git that does not answer is not waited for", async () => {
-  const silent = join(outside, "silent");
-  mkdirSync(silent);
-  writeFileSync(join(silent, "git"), "#!/bin/sh\nexec sleep 1000000\n");
-  chmodSync(join(silent, "git"), 0o755);
-  expect(await readRepositoryState(folder, { ...gitEnvironment(), PATH: `${silent}:${process.env.PATH}` }, 50)).toEqual({ recentCommits: [] });
+describe("a git that does not answer", () => {
+  beforeEach(() => {
+    const silent = join(outside, "silent");
+    mkdirSync(silent);
+    // It does not end when it is asked to, either.
+    writeFileSync(join(silent, "git"), "#!/bin/sh\ntrap '' TERM\nexec sleep 1000000\n");
+    chmodSync(join(silent, "git"), 0o755);
+    vi.stubEnv("PATH", `${silent}:${process.env.PATH}`);
+    onTestFinished(() => void vi.unstubAllEnvs());
+  });
+
+  test("is not waited for", async () => {
+    expect(await readRepositoryState(folder, gitEnvironment(), 50)).toEqual({ recentCommits: [] });
+    const found = await openFolderReader({ gitTimeoutMs: 50 }).repositoryAt(folder);
+    expect(found).toMatchObject({ branch: "main", commit: expect.stringMatching(/^[0-9a-f]{40}$/), rootCommit: undefined });
+  });
+
+  test("keeps no hook from saving, and what it saved is found when git answers again", async () => {
+    const scope = openScope();
+    const surroundings = { folder, home: outside, reader: openFolderReader({ gitTimeoutMs: 30_000 }) };
+    expect(await runHook("pre-compact", {}, { scope, surroundings, gitEnvironment: gitEnvironment(), timeoutMs: 250 })).toBe("");
+    vi.unstubAllEnvs();
+    const workspace = await locateWorkspace(scope.store, surroundings);
+    expect(workspace.foundBy).toMatchObject({ rootCommit: expect.any(String) });
+    expect((await listEntries(scope, { workspace, limit: 10 })).entries).toMatchObject([
+      { description: "Saved before the context was compacted on branch main.", tags: ["pre-compact"] },
+    ]);
+  });
 });

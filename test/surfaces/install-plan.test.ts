@@ -119,6 +119,24 @@ describe("what can go wrong", () => {
     expect(await tree()).toEqual(before);
   });
 
+  test.each([
+    ["cursor", join(".cursor", "mcp.json"), `{"a":${"[".repeat(50_000)}${"]".repeat(50_000)}}`],
+    ["continue", join(".continue", "config.yaml"), `a: ${"[".repeat(50_000)}${"]".repeat(50_000)}\n`],
+  ])("a file of %s that is nested beyond all use is refused in words of its own", async (client, file, text) => {
+    const { plan, put, places } = await openMachine();
+    const path = await put(join(places.home, file), text);
+    for (const action of ["install", "uninstall"] as const)
+      await expect(plan({ action, client })).rejects.toMatchObject({ code: "invalid_input", message: expect.stringContaining(path) });
+  });
+
+  test("whoever sets up a program that is not there is told so", async () => {
+    const { plan, put, places } = await openMachine();
+    expect((await plan({ client: "zed" })).notes).toContainEqual(expect.stringMatching(/^Zed does not seem to be installed: there was no .*zed\./));
+    expect((await plan({ client: "claude-code" })).notes).toContainEqual(expect.stringMatching(/^Claude Code does not seem to be installed/));
+    await put(join(places.home, ".claude", "settings.json"), "{}");
+    expect((await plan({ client: "claude-code" })).notes).not.toContainEqual(expect.stringContaining("does not seem to be installed"));
+  });
+
   test("text that is not UTF-8, a folder in place of the file and a file that is too large are refused", async () => {
     const { plan, places } = await openMachine();
     const path = join(places.home, ".cursor", "mcp.json");

@@ -54,6 +54,19 @@ test("waits in line for the lease", async () => {
   expect(existsSync(file("up"))).toBe(true);
 });
 
+test("refused by its own terminal's lease, it says whose that is and how to run the command under it", async () => {
+  const { run, exec, file, gone } = await openExec();
+  const { stdout } = await run(["lease", "acquire", "own"]);
+  const agent = stdout.split(" ", 1)[0] as string;
+  const refused = await exec(["own"], "up");
+  expect(refused).toMatchObject({ code: 1, stderr: expect.stringMatching(/holds it for another \S+ unless it is renewed\n/) });
+  expect(refused.stderr).toContain(`that is this terminal; pass --agent ${agent} to run the command under that lease`);
+  expect(existsSync(file("up"))).toBe(false);
+  expect((await exec(["own", "--agent", agent], "up")).code).toBe(0);
+  await gone;
+  expect(existsSync(file("up"))).toBe(true);
+});
+
 test("keeps the lease for longer than its TTL while the command runs", async () => {
   const { run, exec, clock, file, isUp } = await openExec();
   const running = exec(["long", "--ttl", "2s"], `up; ${untilTold}`);

@@ -89,8 +89,20 @@ describe("wrong input", () => {
     const { fails } = openTools();
     const args = Object.fromEntries(Array.from({ length: 100_000 }, (_, i) => [`${i}${"x".repeat(500)}`, i]));
     const error = await fails("state_get", { key: "k", ...args });
-    expect(error.message).toMatch(/and 99980 problems more$/);
+    expect(error.message).toMatch(/and 99980 more$/);
     expect(JSON.stringify(error).length).toBeLessThan(10_000);
+  });
+
+  test.each([
+    ["as a list", Array.from({ length: 1_001 }, () => 1)],
+    ["as text", JSON.stringify(Array.from({ length: 1_001 }, () => ({})))],
+  ])("a list too long for any argument is one problem, %s", async (_, open_questions) => {
+    const { fails } = openTools();
+    expect(await fails("save_checkpoint", { core_question: "q", thesis: "t", confidence: 0.5, open_questions })).toMatchObject({
+      code: "invalid_input",
+      message: "open_questions: must have at most 1000 items",
+      details: { field: "open_questions" },
+    });
   });
 
   test.each(catalog)("$name refuses an unknown argument by name", async ({ name }) => {

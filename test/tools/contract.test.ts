@@ -26,6 +26,7 @@ const promised: readonly (readonly [name: string, parameters: string, results: s
   ["lease_acquire", "resource_id holder_id ttl_seconds wait_seconds?", "acquired resource_id holder token expires_at reason queue_position"],
   ["lease_release", "resource_id holder_id token?", "released resource_id"],
   ["lease_renew", "resource_id holder_id ttl_seconds token?", "renewed resource_id expires_at token"],
+  ["effects", "id? as? reason? run_id? cursor?", "effects cursor"],
   ["session_save", "session_id context ttl_seconds? expected_version?", "ok session_id version"],
   ["session_restore", "session_id version?", "found session_id context version saved_at updated_at"],
   [

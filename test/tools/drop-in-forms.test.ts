@@ -214,7 +214,7 @@ describe("Goldfish", () => {
       confidence: 4,
       unknowns: ["rate in December"],
     });
-    expect(answer.warning).toBe("tags: took the JSON text as a list; send a list");
+    expect(answer.warning).toBe("tags: read the JSON text as a list; send a list");
     expect(answer.formattedOutput).toContain("Tags: db, ops");
     const [entry] = (await call("checkpoint", { checkpointId: answer.data.checkpointId })).data.checkpoints;
     expect(entry.tags).toEqual(["db", "ops"]);

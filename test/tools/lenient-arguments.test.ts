@@ -25,6 +25,7 @@ const smallest: Readonly<Record<string, Record<string, unknown>>> = {
   lease_acquire: { resource_id: "r", holder_id: "ada", ttl_seconds: 5 },
   lease_release: { resource_id: "r", holder_id: "ada" },
   lease_renew: { resource_id: "r", holder_id: "ada", ttl_seconds: 5 },
+  effects: {},
   session_save: { session_id: "s", context: {} },
   session_restore: { session_id: "s" },
   history_log: {},
@@ -116,20 +117,20 @@ describe("arguments that were left out in another way", () => {
 
 describe("the usual slips of models", () => {
   test.each<readonly [string, Record<string, unknown>, Record<string, unknown>, string]>([
-    ["state_list", { limit: "5" }, { limit: 5 }, 'limit: took the text "5" as a number'],
-    ["state_list", { values: "true" }, { values: true }, 'values: took the text "true" as true'],
-    ["state_set", { key: "k", value: 1, ttl_seconds: " 2.5 " }, { key: "k", value: 1, ttl_seconds: 2.5 }, 'ttl_seconds: took the text " 2.5 " as a number'],
-    ["workflow_discover", { status: "Created" }, { status: "created" }, 'status: took "Created" as "created"'],
-    ["workflow_create", { name: "w", run_id: "w", tags: '{"team":"a"}' }, { name: "w", run_id: "w", tags: { team: "a" } }, "tags: took the JSON text as an object; send an object"],
-    ["session_save", { session_id: "x", context: '{"a":1}' }, { session_id: "x", context: { a: 1 } }, "context: took the JSON text as an object; send an object"],
+    ["state_list", { limit: "5" }, { limit: 5 }, 'limit: read the string "5" as a number'],
+    ["state_list", { values: "true" }, { values: true }, 'values: read the string "true" as true'],
+    ["state_set", { key: "k", value: 1, ttl_seconds: " 2.5 " }, { key: "k", value: 1, ttl_seconds: 2.5 }, 'ttl_seconds: read the string " 2.5 " as a number'],
+    ["workflow_discover", { status: "Created" }, { status: "created" }, 'status: read "Created" as "created"'],
+    ["workflow_create", { name: "w", run_id: "w", tags: '{"team":"a"}' }, { name: "w", run_id: "w", tags: { team: "a" } }, "tags: read the JSON text as an object; send an object"],
+    ["session_save", { session_id: "x", context: '{"a":1}' }, { session_id: "x", context: { a: 1 } }, "context: read the JSON text as an object; send an object"],
     [
       "state_commit",
       { writes: '[{"key":"a","value":"5","ttl_seconds":"9"}]' },
       { writes: [{ key: "a", value: "5", ttl_seconds: 9 }] },
-      'writes: took the JSON text as a list; send a list\nwrites[0].ttl_seconds: took the text "9" as a number',
+      'writes: read the JSON text as a list; send a list\nwrites[0].ttl_seconds: read the string "9" as a number',
     ],
-    ["save_knowledge", { id: "k", content: "c", keywords: '["a","b"]' }, { id: "k", content: "c", keywords: ["a", "b"] }, "keywords: took the JSON text as a list; send a list"],
-    ["save_knowledge", { id: "k", content: "c", keywords: "vacuum" }, { id: "k", content: "c", keywords: ["vacuum"] }, "keywords: took the text as a list of one; send a list"],
+    ["save_knowledge", { id: "k", content: "c", keywords: '["a","b"]' }, { id: "k", content: "c", keywords: ["a", "b"] }, "keywords: read the JSON text as a list; send a list"],
+    ["save_knowledge", { id: "k", content: "c", keywords: "vacuum" }, { id: "k", content: "c", keywords: ["vacuum"] }, "keywords: read the string as a list of one; send a list"],
   ])("%s %j does what %j does, and says so", async (name, slip, right, warning) => {
     const [one, other] = [await openPrepared(), await openPrepared()];
     expect(await one.call(name, slip)).toEqual({ ...(await other.call(name, right)), warning });

@@ -17,16 +17,16 @@ describe("profiles", () => {
   test("the default is one tool for each thing to do, and none of the families that came from elsewhere", () => {
     expect(selectTools()).toEqual(selectTools({ profile: "default" }));
     const offered = selectTools();
-    expect(offered.length).toBeLessThanOrEqual(18);
+    expect(offered.length).toBeLessThanOrEqual(19);
     const families = new Set(offered.map(({ toolset }) => toolset));
     for (const family of ["agentcheckpoint", "session", "research", "admin"]) expect(families).not.toContain(family);
-    for (const family of ["state", "workflow", "lease", "journal", "knowledge", "resume"]) expect(families).toContain(family);
+    for (const family of ["state", "workflow", "lease", "effects", "journal", "knowledge", "resume"]) expect(families).toContain(family);
   });
 
   test("a toolset that is asked for by name comes whole, unless a profile is named too", () => {
     expect(namesOf({ toolsets: ["session"] })).toEqual(["session_save", "session_restore"]);
     expect(namesOf({ toolsets: ["workflow"] })).toContain("workflow_status");
-    expect(() => selectTools({ profile: "default", toolsets: ["session"] })).toThrow("nothing is left");
+    expect(() => selectTools({ profile: "default", toolsets: ["session"] })).toThrow("no tool is in the profile default and in the toolsets session");
   });
 
   test("agentcheckpoint is exactly that system's five tools", () => {
@@ -64,8 +64,8 @@ describe("profiles", () => {
   });
 
   test("every tool a profile names exists", () => {
-    expect(namesOf({ profile: "coding" })).toHaveLength(13);
-    expect(namesOf({ profile: "coordination" })).toHaveLength(14);
+    expect(namesOf({ profile: "coding" })).toHaveLength(14);
+    expect(namesOf({ profile: "coordination" })).toHaveLength(15);
   });
 
   test("toolsets narrow it, in the catalog's order", () => {
@@ -75,7 +75,7 @@ describe("profiles", () => {
   });
 
   test("goldfish read-only is refused: its one tool can write", () => {
-    expect(() => selectTools({ profile: "goldfish", readOnly: true })).toThrow("nothing is left: the profile goldfish and read-only");
+    expect(() => selectTools({ profile: "goldfish", readOnly: true })).toThrow("no tool is in the profile goldfish and read-only");
   });
 
   test.each(profiles.filter((profile) => profile !== "goldfish"))("read-only leaves only tools of %s that change nothing", (profile) => {
@@ -88,9 +88,9 @@ describe("profiles", () => {
     [{ profile: "everything" }, "profile: must be one of default, all, coding, coordination, agentcheckpoint, sidecar, goldfish, sage"],
     [
       { toolsets: ["state", "kv"] },
-      'tools: "kv" is unknown; must be some of state, agentcheckpoint, workflow, lease, session, history, journal, research, knowledge, resume, admin',
+      'tools: "kv" is unknown; must be some of state, agentcheckpoint, workflow, lease, effects, session, history, journal, research, knowledge, resume, admin',
     ],
-    [{ profile: "agentcheckpoint", toolsets: ["lease"] }, "tools: nothing is left: the profile agentcheckpoint, the toolsets lease have no tool in common"],
+    [{ profile: "agentcheckpoint", toolsets: ["lease"] }, "tools: no tool is in the profile agentcheckpoint and in the toolsets lease"],
   ])("%j is refused: %s", (selection, message) => {
     expect(() => selectTools(selection)).toThrow(message);
   });

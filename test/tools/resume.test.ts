@@ -65,7 +65,7 @@ describe("resume", () => {
     expect(answer).toMatchObject({
       workspace: { name: "engine" },
       revision: await revisionOf(tools.base),
-      items: { journal: 2, highlights: 2, runs: 1, research: 1, changes: 1, knowledge: 1 },
+      items: { journal: 2, highlights: 2, runs: 1, leases: 1, research: 1, changes: 1, knowledge: 1 },
       omitted: 0,
     });
     expect(toolNamed("resume").render?.(answer)).toEqual([answer.text]);
@@ -100,6 +100,14 @@ describe("resume", () => {
     const lapsed = await tools.call("resume", here({ agent_id: "me" }));
     expect(lapsed.text).toContain('## Now: "migration", step 3 done, your claim lapsed: claim it again → workflow_claim wf-mine');
     expect(lapsed.text).toContain("- lease deploy lapsed → lease_acquire deploy");
+    expect(lapsed.items).toMatchObject({ runs: 2, leases: 0 });
+    const unnamed = await tools.call("resume", here());
+    for (const [progress, holder, run] of [
+      ["step 3 done", "me", "wf-mine"],
+      ["no step done yet", "them", "wf-theirs"],
+    ])
+      expect(unnamed.text).toContain(`- run "migration", ${progress}, the claim of ${holder} lapsed → workflow_claim ${run}`);
+    expect(unnamed.items).toMatchObject({ runs: 2, leases: 0 });
     expect((await tools.call("resume", here({ agent_id: "others" }))).text).toContain('- run "migration", step 3 done, the claim of me lapsed → workflow_claim wf-mine');
     await tools.call("workflow_claim", { run_id: "wf-mine", agent_id: "them" });
     expect((await tools.call("resume", here({ agent_id: "me" }))).text).not.toContain("wf-mine");
@@ -151,14 +159,15 @@ describe("resume", () => {
     expect(answer.tokens).toBeLessThanOrEqual(max_tokens);
     expect(answer.omitted).toBeGreaterThan(0);
     expect(answer.items.journal).toBeGreaterThan(0);
-    expect(answer.items.runs).toBe(1);
+    expect(answer.items).toMatchObject({ runs: 1, leases: 1, ...(max_tokens < 5_000 ? {} : { research: 1 }) });
+    expect(answer.text).toContain("lease deploy (until");
     expect(answer.tokens).toBeGreaterThan(max_tokens * 0.95);
   });
 
   test("where nothing was ever written it says so and fails not", async () => {
     const { text, items } = await openTools().call("resume");
     expect(text).toContain("Nothing has been written");
-    expect(items).toEqual({ journal: 0, highlights: 0, runs: 0, leases: 0, research: 0, changes: 0, knowledge: 0 });
+    expect(items).toEqual({ journal: 0, highlights: 0, runs: 0, leases: 0, effects: 0, research: 0, changes: 0, knowledge: 0 });
   });
 
   test("another workspace's entries and research stay out", async () => {

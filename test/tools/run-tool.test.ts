@@ -212,7 +212,7 @@ describe("a refusal of a store that cannot be asked", () => {
       error: {
         code,
         message: "The store is away; this call changed nothing.",
-        hint: "Try again. An earlier call with this request key may have taken effect: ask again with the same key.",
+        hint: "Try again. An earlier call with this request key may have taken effect: retry with the same key.",
       },
     });
     expect(await runTool(refusing(code), {}, base, { requestKey: "k" }, () => {})).toEqual(outcome);

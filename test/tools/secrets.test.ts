@@ -1,6 +1,8 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { beginEffect } from "../../src/domain/effects/begin-effect.ts";
+import { effectId } from "../../src/domain/effects/identity.ts";
 import { catalog } from "../../src/tools/catalog.ts";
 import type { FoundSecret } from "../../src/tools/secret-shapes.ts";
 import { findSecrets, redactSecrets, secretKinds } from "../../src/tools/secret-shapes.ts";
@@ -187,6 +189,8 @@ async function everythingIn({ base, engine }: TestTools): Promise<string> {
 }
 
 /** A call of every tool that writes, with a secret in a place where text may stand; what it answers is no matter. */
+const lostEffect = { name: "lost", tool: "pay", args: null };
+
 const carriers: Readonly<Record<string, (text: string) => Record<string, unknown>>> = {
   state_set: (text) => ({ key: "config", value: { deep: [{ token: text }] } }),
   state_commit: (text) => ({ writes: [{ key: "config", value: `uses ${text}` }] }),
@@ -195,6 +199,7 @@ const carriers: Readonly<Record<string, (text: string) => Record<string, unknown
   workflow_create: (text) => ({ name: "deploy", input: { token: text } }),
   workflow_checkpoint: (text) => ({ run_id: "run-1", step: 1, output: [text] }),
   workflow_finish: (text) => ({ run_id: "run-1", status: "failed", error: { message: text } }),
+  effects: (reason) => ({ id: effectId(lostEffect), as: "done", reason }),
   session_save: (text) => ({ session_id: "s1", context: { note: text } }),
   checkpoint: (text) => ({ action: "save", description: `signed in with ${text}`, workspace: "w" }),
   save_checkpoint: (text) => ({ core_question: "which key?", thesis: `it is ${text}`, confidence: 0.5, workspace: "w" }),
@@ -230,7 +235,7 @@ describe("the switch for secrets", () => {
         })
       ).details?.field,
     ).toBe("writes[1].key");
-    expect((await tools.fails("state_set", { key: "config", value: { [secret]: 1 } })).details?.field).toBe("value.(the name of a member)");
+    expect((await tools.fails("state_set", { key: "config", value: { [secret]: 1 } })).details?.field).toBe("value.(a member's name)");
     expect((await tools.fails("state_set", { key: "config", value: { aws_secret_access_key: letters(40) } })).details).toMatchObject({
       field: "value.aws_secret_access_key",
       kind: "aws-secret-key",
@@ -242,6 +247,8 @@ describe("the switch for secrets", () => {
     const tools = openTools({ server: { secrets: "redact", mirror: await openMirror({ checkpointDir: folder, knowledgeDir: folder, namespace: "test" }) } });
     await tools.call("workflow_create", { name: "deploy", run_id: "run-1" });
     await tools.call("workflow_claim", { run_id: "run-1", agent_id: "worker" });
+    await beginEffect(tools.base, { identity: lostEffect, liveMs: 1 });
+    tools.clock.advance(1);
     const outcome = await tools.outcome(
       name,
       { ...args(secret), ...(name.startsWith("workflow_c") || name === "workflow_finish" ? (name === "workflow_create" ? {} : { agent_id: "worker" }) : {}) },
@@ -327,6 +334,7 @@ describe("the switch for secrets", () => {
         "session_id",
         "sessionId",
         "skill",
+        "step",
         "supersedes",
         "tags",
         "workspace",

@@ -24,12 +24,14 @@ export async function runOnStores(args: readonly string[], { signal }: { readonl
     openScratch,
     verify: () => Promise.reject(new Error("Not asked for.")),
     planClientChange: () => Promise.reject(new Error("Not asked for.")),
+    planClientWrap: () => Promise.reject(new Error("Not asked for.")),
     printServer: () => Promise.reject(new Error("Not asked for.")),
     serve: async () => {
       throw new Error("These tests serve nothing.");
     },
     defaultAgent: () => "operator@host:1",
     terminalSession: () => undefined,
+    outliveReader: () => undefined,
     childEnvironment: (extra) => extra as NodeJS.ProcessEnv,
     onSignal(listener) {
       const press = (): void => listener("SIGINT");

@@ -121,7 +121,7 @@ describe("a .memories folder of Goldfish 7", () => {
       { where: "2026-06-14/150000_0001.md", reason: "has no time" },
       { where: "2026-06-14/150000_0002.md", reason: "has no description" },
       { where: "2026-06-14/150000_0003.md", reason: expect.stringContaining("is not plain YAML") },
-      { where: "2026-06-14/150000_0004.md", reason: "is no checkpoint: id or timestamp is missing" },
+      { where: "2026-06-14/150000_0004.md", reason: "is not a checkpoint: id or timestamp is missing" },
     ]);
   });
 

@@ -33,7 +33,8 @@ test("moves every namespace, says so, and closes the old store with the way to t
   expect(moved.stdout).toContain(`Moved from ${from} to ${to}; compared record by record.`);
   expect(await holdfast("get", "a", "--store", from)).toMatchObject({ code: 6, stderr: expect.stringContaining(`was moved to ${to}`) });
   expect((await holdfast("get", "a", "--store", to)).stdout).toContain("1");
-  // Asked again, there is nothing left to do; undone it cannot be.
+  // Asked again, there is nothing left to do, and it says so; undone it cannot be.
+  expect((await holdfast("migrate", from, to)).stdout).toMatch(new RegExp(`Nothing was moved: an earlier run moved everything to ${to}\\.`));
   expect(await json("migrate", from, to)).toMatchObject({ ok: true, namespaces: [{ moved_already: true }, { moved_already: true }] });
   expect(await holdfast("migrate", from, to, "--undo")).toMatchObject({ code: 2, stderr: expect.stringContaining("has been moved completely") });
   expect(await holdfast("migrate", from, `sqlite:${join(folder, "third.db")}`)).toMatchObject({ code: 2, stderr: expect.stringContaining("was moved already") });
@@ -69,8 +70,8 @@ test("chooses namespaces, copies instead of moving, and shows a plan without mak
   });
   expect(await sealOf(from, "team-b")).toBeUndefined();
   const plan = await holdfast("migrate", from, to, "--dry-run");
-  expect(plan).toMatchObject({ code: 1, stdout: expect.stringMatching(/default .* ready\nteam-b .*has data there already/) });
-  expect(await holdfast("migrate", from, to)).toMatchObject({ code: 2, stderr: expect.stringContaining('"team-b" has data there already') });
+  expect(plan).toMatchObject({ code: 1, stdout: expect.stringMatching(/default .* ready\nteam-b .*already contains data there/) });
+  expect(await holdfast("migrate", from, to)).toMatchObject({ code: 2, stderr: expect.stringContaining('"team-b" already contains data there') });
   expect(await holdfast("migrate", from, to, "--namespace", "team-c")).toMatchObject({ code: 3, stderr: expect.stringContaining("It has default, team-b.") });
 });
 

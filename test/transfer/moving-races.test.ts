@@ -324,6 +324,6 @@ test("a destination that somebody begins to use just before it is sealed is left
       await d1.seal(...args);
     },
   });
-  await expect(moveNamespace({ ...toD1, destination: { engine: used, namespace } })).rejects.toThrow("has data there already");
+  await expect(moveNamespace({ ...toD1, destination: { engine: used, namespace } })).rejects.toThrow("already contains data there");
   expect([await sealOf(d1), await write("more of theirs", d1), await sealOf(source)]).toEqual([undefined, true, undefined]);
 });

@@ -211,7 +211,7 @@ describe("Sage's folders, as Sage wrote them", () => {
       "2026-01-11T08:00:00.000Z",
       "2026-01-10T08:00:00.000Z",
     ]);
-    expect(report.adjusted).toEqual([{ kind: "research checkpoint", id: "2026-01-10T08-00-00_one", what: "it continues 2025-01-01T00-00-00_gone, which is not there" }]);
+    expect(report.adjusted).toEqual([{ kind: "research checkpoint", id: "2026-01-10T08-00-00_one", what: "it continues 2025-01-01T00-00-00_gone, which does not exist" }]);
   });
 });
 

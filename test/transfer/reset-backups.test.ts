@@ -9,6 +9,7 @@ import { openResetBackups, resetBackupsMax } from "../../src/transfer/files/rese
 import { startHttpServer } from "../support/http-server.ts";
 import { manualClock } from "../support/manual-clock.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
+import { runOnStores } from "./cli-stores.ts";
 
 async function openBackups() {
   const clock = manualClock();
@@ -105,7 +106,7 @@ describe("a backup before a namespace is cleared", () => {
   });
 });
 
-test("an administrator of one namespace gets a copy of that one, by its name", async () => {
+test("an administrator of one namespace gets a copy of that one, by its name, and it can be restored", async () => {
   const folder = await temporaryFolder();
   const server = await startHttpServer({ flags: { store: `sqlite:${join(folder, "s.db")}` } });
   try {
@@ -114,12 +115,15 @@ test("an administrator of one namespace gets a copy of that one, by its name", a
     const reset = async () =>
       ((await server.callTool("sidecar_reset", { confirm: "team" }, { token })) as { result: { structuredContent: { backup: string | null } } }).result.structuredContent.backup;
     expect(await reset()).toBeNull();
-    await server.callTool("state_set", { key: "of-the-team", value: 1 }, { token });
+    await server.callTool("state_set", { key: "of-the-team", value: "kept" }, { token });
     const backup = (await reset()) as string;
     expect(backup).toBe(basename(backup));
     expect(await textOf(join(folder, backup))).toContain("of-the-team");
     expect(await textOf(join(folder, backup))).not.toContain("of-others");
     expect((await readdir(folder)).filter((name) => name.includes(".backup-"))).toEqual([backup]);
+    const restored = ["--store", `sqlite:${join(folder, "restored.db")}`];
+    expect(await runOnStores(["restore", join(folder, backup), "--yes", ...restored])).toMatchObject({ code: 0 });
+    expect(JSON.parse((await runOnStores(["get", "of-the-team", "--namespace", "team", "--json", ...restored])).stdout)).toMatchObject({ value: "kept" });
   } finally {
     await server.stop();
   }

@@ -179,9 +179,9 @@ describe("durable (G1)", () => {
     expect(checkDurable(sent, [...found, { key: "b", value: "3", revision: 3 }])).toEqual([]);
   });
   test("asks of an acknowledged write whose revision was not told only that it is there", () => {
-    const untold = [{ key: "a", value: "1", revision: "untold" as const }];
-    expect(checkDurable(untold, found.slice(0, 1))).toEqual([]);
-    expect(faultsOf(checkDurable(untold, []))).toEqual(["acknowledged_write_missing"]);
+    const unknown = [{ key: "a", value: "1", revision: "unknown" as const }];
+    expect(checkDurable(unknown, found.slice(0, 1))).toEqual([]);
+    expect(faultsOf(checkDurable(unknown, []))).toEqual(["acknowledged_write_missing"]);
   });
   test.each([
     ["acknowledged_write_missing", found.slice(0, 1)],

@@ -4,8 +4,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Readable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { openEngine } from "../../src/engines/open-store.ts";
+import { systemClock } from "../../src/kernel/clock.ts";
 import { runVerify } from "../../src/verify/verify.ts";
 import { verifyWorker } from "../support/campaign.ts";
 import { buildExecutable, startExecutable } from "../support/cli-process.ts";
@@ -87,11 +88,21 @@ describe.runIf(process.platform === "linux")("holdfast verify, interrupted", () 
     });
 });
 
-test("a campaign that waits for what its killed workers will never say is left alone", async () => {
+test("a campaign that waits for what its killed workers will never say is left alone after two seconds", async () => {
   const stop = new AbortController();
+  // What is waited for after the end is noted and cut short.
+  const waitsMs: number[] = [];
+  const { sleep } = systemClock;
+  const sleeping = vi.spyOn(systemClock, "sleep").mockImplementation((ms, signal) => {
+    if (!stop.signal.aborted) return sleep(ms, signal);
+    waitsMs.push(ms);
+    return sleep(1, signal);
+  });
+  onTestFinished(() => void sleeping.mockRestore());
   const onProgress = (campaign: string, done: number): void => {
     if (campaign !== "hand-overs" || done === 0 || stop.signal.aborted) return;
     stop.abort();
   };
   await expect(runVerify({ quick: true, worker: verifyWorker(), signal: stop.signal, onProgress })).rejects.toMatchObject({ code: "cancelled" });
+  expect(Math.max(...waitsMs)).toBe(2_000);
 });

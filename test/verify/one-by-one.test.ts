@@ -19,9 +19,9 @@ const finds = {
 
 /**
  * How long a call takes is not what a store promises, and this campaign never loses an answer that a driver could ask for again. The others drop checks,
- * as `droppedChecks` does, where several processes meet.
+ * as `droppedChecks` does, or split commits, as `tornCommits` does, where several processes meet.
  */
-const elsewhere: readonly Fault[] = ["resentCommits", "endlessReads", "lateReads", "metCounters", "metClaims", "overtaken", "replacedHolder", "replacedWorker"];
+const elsewhere: readonly Fault[] = ["resentCommits", "endlessReads", "lateReads", "metCounters", "metClaims", "overtaken", "replacedHolder", "replacedWorker", "seenHalves"];
 
 test("every planted fault is among those that are looked for, or of another kind", () => {
   expect([...Object.keys(finds), ...elsewhere].sort()).toEqual(Object.keys(faults).sort());

@@ -4,6 +4,7 @@ import { systemClock } from "../../src/kernel/clock.ts";
 import { openNamespaceStore } from "../../src/store/namespace-store.ts";
 import type { CampaignContext, CampaignResult } from "../../src/verify/campaign.ts";
 import { atomicity } from "../../src/verify/campaigns/atomicity.ts";
+import { effectsOnce } from "../../src/verify/campaigns/effects.ts";
 import { expiring } from "../../src/verify/campaigns/expiring.ts";
 import { fencing } from "../../src/verify/campaigns/fencing.ts";
 import { handovers } from "../../src/verify/campaigns/handovers.ts";
@@ -37,6 +38,7 @@ const campaigns: readonly ShortCampaign[] = [
   { guarantees: "G7", run: (context) => fencing(context, { takeOvers: 2, crews: 1, leasesPerCrew: 2 }), shows: "stale_writes_refused", everywhere: true },
   { guarantees: "G8, one winner", run: (context) => oneWinner(context, { racers: 3, runs: 5 }), shows: "winners" },
   { guarantees: "G8, handed over", run: (context) => handovers(context, { runs: 1, steps: 3, inParallel: 1 }), shows: "hand_overs" },
+  { guarantees: "G20, G21, G22", run: (context) => effectsOnce(context, { runs: 1, effects: 3, inParallel: 1 }), shows: "performed" },
   { guarantees: "G9", run: (context) => retrySafe(context, { cuts: 2, lines: 1 }), shows: "sent_again", everywhere: true },
   { guarantees: "G10", run: (context) => watching(context, { lives: 2, writers: 1 }), shows: "revisions_seen" },
 ];
@@ -79,12 +81,22 @@ describe("a short campaign catches", () => {
     expect(faultsIn(await fencing(context, { takeOvers: 1, crews: 1, leasesPerCrew: 1 }))).toContain("stale_write_accepted");
   });
 
+  test("an engine that drops checks: effects that are begun again (G20)", async () => {
+    const context = await openCampaign({ fault: "droppedChecks" });
+    expect(faultsIn(await effectsOnce(context, { runs: 1, effects: 3, inParallel: 1 }))).toEqual(expect.arrayContaining(["begun_again_without_a_word", "performed_twice"]));
+  });
+
   test("an engine that loses a part of a commit (G5)", async () => {
     const context = await openCampaign({ fault: "halfCommits" });
     expect(faultsIn(await atomicity(context, { forMs: 50, kills: 0 }))).toContain("part_missing");
   });
 
-  test("an engine that splits commits in two (G5)", async () => {
+  test("an engine that splits commits in two: readers that see a mixture (G5)", async () => {
+    const context = await openCampaign({ fault: "seenHalves", meeting: 1 });
+    expect(faultsIn(await atomicity(context, { forMs: 50, kills: 0 }))).toContain("part_differs");
+  });
+
+  test("an engine that splits commits in two: a log that has them so (G5)", async () => {
     const context = await openCampaign({ fault: "tornCommits" });
     expect(faultsIn(await killNine(context, { kills: 4, workers: 1 }))).toContain("commit_torn");
   });

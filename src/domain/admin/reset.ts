@@ -2,11 +2,11 @@ import { limits } from "../../store/limits.ts";
 import { partlyDone } from "../../store/partly-done.ts";
 import type { HistoryRecord, Revision } from "../../store/store.ts";
 import type { Scope } from "../../store/transact.ts";
-import { journalKeys, knowledgeKeys, leaseKeys, researchKeys, sessionKeys, stateKeys, workflowKeys } from "../keyspace.ts";
+import { effectKeys, journalKeys, knowledgeKeys, leaseKeys, researchKeys, sessionKeys, stateKeys, workflowKeys } from "../keyspace.ts";
 
 /**
- * Deletes every entry that was there when it began, or at the revision given; what others wrote since stays. Revisions go on counting,
- * so that no version or token is ever given twice. History keeps one record for each thing that was removed.
+ * Deletes every entry that existed at the given revision, or when the reset began. Entries that others wrote later stay.
+ * Revision numbers continue, so no version or token is ever handed out twice. History keeps one record for each named thing that was removed.
  */
 export async function resetNamespace(scope: Scope, upTo?: number): Promise<{ readonly cleared: number }> {
   const began = upTo ?? (await scope.store.position()).revision;
@@ -25,7 +25,7 @@ export async function resetNamespace(scope: Scope, upTo?: number): Promise<{ rea
 }
 
 interface ClearedPage {
-  /** Things that history names, and entries of any kind. */
+  /** `cleared` counts things that history names; `removed` counts entries of any kind. */
   readonly cleared: number;
   readonly removed: number;
   readonly next: string | undefined;
@@ -37,7 +37,7 @@ async function clearPage({ store, writer, agent }: Scope, start: string, began: 
   if (old.length > 0) {
     const checks = old.map(({ key, revision }) => ({ key, revision }));
     const result = await store.commit({ checks, writes: old.map(({ key }) => ({ op: "delete", key, record: recordOfKey(key, "reset") })), writer, agent });
-    // Somebody wrote one of these since the page was read: look again, and leave theirs alone.
+    // Another writer changed one of these entries after the page was read: read the page again and keep the new entry.
     if (!result.ok) return { cleared: 0, removed: 0, next: start };
   }
   const last = page.entries.at(-1);
@@ -48,13 +48,14 @@ async function clearPage({ store, writer, agent }: Scope, start: string, began: 
   };
 }
 
-/** What history says when an operator changes what is under a key. Bookkeeping keys (indexes, queues, holders) have no record of their own. */
+/** The history record for an operator's change to a key. Bookkeeping keys (indexes, queues, holders) get no record. */
 export function recordOfKey(key: string, op: string): HistoryRecord | undefined {
   const named = (kind: string, prefix: string): HistoryRecord | undefined => (key.startsWith(prefix) ? { kind, op, subject: key.slice(prefix.length) } : undefined);
   return (
     named("state", stateKeys.all.start) ??
     named("session", sessionKeys.all.start) ??
     named("workflow", workflowKeys.runs.start) ??
+    named("effect", effectKeys.records.start) ??
     named("lease", leaseKeys.deadlines.start) ??
     named("checkpoint", journalKeys.entries.start) ??
     named("checkpoint", researchKeys.all.start) ??

@@ -7,12 +7,12 @@ import { toNoteContent } from "../knowledge/note.ts";
 import { toResearch } from "../research/checkpoint.ts";
 import { checkpointWrites } from "../research/checkpoints.ts";
 
-/** May what is under this key be found by its text? */
+/** True for keys whose values are in the text index. */
 export const isFindable = (key: string): boolean => [journalKeys.entries, researchKeys.all, knowledgeKeys.all].some(({ start }) => key.startsWith(start));
 
 /**
- * Rebuilds the searchable text of a value: a store keeps it only for live entries, and a restored past needs it too.
- * A value that is not what its key promises is restored without.
+ * Rebuilds the searchable text of a value. A store keeps that text only for live entries, and restored past entries need it too.
+ * Returns undefined for a value that does not have the form its key requires; it is restored without searchable text.
  */
 export function findableText(key: string, value: Json): IndexedText | undefined {
   try {

@@ -7,16 +7,16 @@ import { journalKeys, knowledgeKeys, researchKeys, searchKeys } from "../keyspac
 import { number, object, storedAs } from "../stored-record.ts";
 import { findableText } from "./findable-text.ts";
 
-/** What has been indexed: everything, by this version. */
+/** The mark that the whole namespace is indexed by this version. */
 const toIndexed = storedAs(object<{ readonly version: number }>({ version: number }));
 
-/** Entries read at a time, each of which may be long, and for one turn of the chore. */
+/** Entries per read, few because each may be long, and entries per turn of the chore. */
 const page = { entries: 32, turnMax: 2_000 } as const;
 const findable: readonly Range[] = [knowledgeKeys.all, journalKeys.entries, researchKeys.all];
 
 /**
- * A chore: indexes anew, some entries at a time, what an earlier version of the index holds. Entries stay as they are; those that are changed meanwhile are indexed by their writer.
- * A namespace that was gone through is marked, so that no other process begins again.
+ * A chore that reindexes, a few entries at a time, what an earlier version of the index contains. Entries are not changed. An entry that changes meanwhile
+ * is indexed by its writer. A finished namespace is marked, so that no other process starts again.
  */
 export function openReindexChore(): (store: Store) => Promise<void> {
   let done = false;
@@ -35,7 +35,7 @@ export function openReindexChore(): (store: Store) => Promise<void> {
       await reindexFormer(store, texts);
       const last = entries.at(-1);
       if (!more || last === undefined) {
-        // An empty namespace stays empty.
+        // Nothing is written to a namespace without searchable texts.
         if (hasTexts) await store.commit({ writes: [{ op: "put", key: searchKeys.indexed, value: { version: indexVersion } }], writer: systemWriter });
         done = true;
         return;
@@ -46,13 +46,13 @@ export function openReindexChore(): (store: Store) => Promise<void> {
 }
 
 async function isIndexed(store: Store): Promise<boolean> {
-  // There was nothing before the first.
+  // Version 1 has no earlier version.
   if (indexVersion === 1) return true;
   const [entry] = (await store.read(keyRange(searchKeys.indexed))).entries;
   return entry !== undefined && toIndexed(entry).version >= indexVersion;
 }
 
-/** Writes only where something of these areas is left of an earlier version. */
+/** Writes only if an earlier version's index still contains entries of these areas. */
 async function reindexFormer(store: Store, texts: readonly NewText[]): Promise<void> {
   const areas = [...new Set(texts.flatMap(({ index }) => formerAreas(areaOf(index.area))))];
   if (areas.length === 0) return;
@@ -60,7 +60,7 @@ async function reindexFormer(store: Store, texts: readonly NewText[]): Promise<v
   if (documents > 0) await store.reindex(texts);
 }
 
-/** The ranges from behind a key on. */
+/** The part of the ranges after a key. */
 function restAfter(ranges: readonly Range[], key: string): readonly Range[] {
   const at = ranges.findIndex(({ start }) => key.startsWith(start));
   return [rangeAfter(ranges[at] as Range, key), ...ranges.slice(at + 1)];

@@ -8,53 +8,53 @@ import type { ActivityTitle } from "./activity-titles.ts";
 import { readActivityTitles, thingKey } from "./activity-titles.ts";
 import { prefixRanges } from "./history.ts";
 
-/** One change of one thing, in words for people. */
+/** One change to one thing, worded for people. */
 export interface Activity {
   readonly revision: Revision;
   readonly atMs: number;
   readonly kind: string;
-  /** "set", "claimed", "step 4". */
+  /** For example "set", "claimed" or "step 4". */
   readonly operation: string;
-  /** Empty where the name gives access to what is stored under it. */
+  /** Empty for sessions: knowing a session's id is enough to read it. */
   readonly subject: string;
-  /** What people call it: a run's name, the beginning of a journal entry, a research question. */
+  /** The readable name: a run's name, the first line of a journal entry, a research question. */
   readonly title?: string;
   readonly writer: string;
   readonly agent?: string;
-  /** Of kind `checkpoint`: which of the two kinds of writing it is. */
+  /** For kind `checkpoint`: whether it is a journal entry or a research checkpoint. */
   readonly written?: "journal" | "research";
-  /** A sign of life, not news. */
+  /** True for renewals of leases and claims, which are not news. */
   readonly isHeartbeat: boolean;
 }
 
 export interface ActivityQuery {
   /** Only revisions below this. */
   readonly before?: Revision;
-  /** At least so many where there are as many: a revision is never cut in two. */
+  /** A page may exceed this, because the changes of one revision are never split across pages. */
   readonly limit: number;
   readonly kind?: HistoryKind;
-  /** Names that begin so. */
+  /** Only names with this prefix. */
   readonly subject?: string;
-  /** The principal or the agent label, whole. */
+  /** The principal or the agent label; must match in full. */
   readonly who?: string;
-  /** Also signs of life: renewals of leases and claims. */
+  /** Include heartbeats, that is, renewals of leases and claims. */
   readonly heartbeats?: boolean;
 }
 
 export interface ActivityPage {
   /** Newest first. */
   readonly items: readonly Activity[];
-  /** Give it back as `before`; undefined at the end of what is kept. */
+  /** Pass this as `before` to get the next page; undefined at the end of the stored history. */
   readonly next?: Revision;
 }
 
 const heartbeatOp = "renew";
-/** Log pages read for one page of activity: a filter that matches little must not make one call unbounded. */
+/** Log pages read for one page of activity. Without a limit, a filter that matches few rows would scan the whole log. */
 const logPagesMax = 3;
 /** A session's id is what gives access to it: looked for by its beginning, it could be guessed letter by letter. */
-const kindsWithPublicNames = ["state", "lease", "workflow", "checkpoint", "knowledge"] as const satisfies readonly HistoryKind[];
+const kindsWithPublicNames = ["state", "lease", "workflow", "effect", "checkpoint", "knowledge"] as const satisfies readonly HistoryKind[];
 
-/** What happened, newest first. A page may be short of its limit and still have a next one. */
+/** Changes, newest first. A page may have fewer items than its limit and still have a next page. */
 export async function readActivity({ store }: Pick<Scope, "store">, query: ActivityQuery): Promise<ActivityPage> {
   const { limit, kind, subject, who, heartbeats = false } = query;
   const kinds = kind === undefined ? (subject === undefined ? undefined : kindsWithPublicNames) : [kind];
@@ -67,7 +67,7 @@ export async function readActivity({ store }: Pick<Scope, "store">, query: Activ
       before,
       reverse: true,
       recorded: { kinds, writer: who },
-      // About as many as are wanted; those that are signs of life are made up for by the next page.
+      // Heartbeats among these rows are dropped; the next log page makes up for them.
       limit: Math.min(1_000, Math.max(50, limit - found.length)),
       lenient: true,
       values: false,
@@ -83,7 +83,7 @@ export async function readActivity({ store }: Pick<Scope, "store">, query: Activ
   return { items: await toActivities({ store }, found), next: before };
 }
 
-/** Rows that carry a record, as people read them. */
+/** Converts rows to activities and skips rows without a record. */
 export async function toActivities({ store }: Pick<Scope, "store">, rows: readonly LogRow[]): Promise<readonly Activity[]> {
   const things = await readActivityTitles({ store }, rows);
   return rows.flatMap((row) => (row.record === undefined ? [] : [toActivity(row, row.record, things.get(thingKey(row) ?? ""))]));
@@ -115,20 +115,24 @@ const words: Readonly<Record<string, string>> = {
   acquire: "acquired",
   renew: "renewed",
   release: "released",
-  revoke: "released by hand",
+  revoke: "released by an operator",
   lapse: "lapsed",
   create: "created",
   claim: "claimed",
-  retry: "sent back",
+  retry: "requeued",
   return: "returned",
+  wake: "woken",
   save: "saved",
   supersede: "superseded",
 };
 
+const effectWords: Readonly<Record<string, string>> = { begin: "begun", finish: "done", fail: "failed", unknown: "outcome unknown", resolve: "resolved" };
+
 function operationOf(row: LogRow, kind: string, op: string, status: string | undefined): string {
+  if (kind === "effect") return effectWords[op] ?? words[op] ?? op;
   if (kind === "workflow") {
     if (op === "checkpoint") return `step ${workflowKeys.stepOf(row.key)}`;
-    // History says only that it ended; how, the run knows.
+    // The log records only that the run ended; the run itself knows how.
     if (op === "finish") return status ?? "finished";
     if (op === "release") return "returned";
     if (op === "lapse") return "claim lapsed";

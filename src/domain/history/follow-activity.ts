@@ -7,26 +7,29 @@ import { asItHappened } from "../log-order.ts";
 import type { Activity } from "./activity.ts";
 import { toActivities } from "./activity.ts";
 
-/** Where somebody stands in what history tells: everything of a revision has been seen, or only its first `seen` changes. */
+/** A reader's position in the history: every change of `revision` was delivered, or only the first `seen` of them. */
 export interface Position {
   readonly revision: Revision;
   readonly seen?: number;
 }
 
 export type Followed =
-  /** `position`: from where to go on after this one. `times`: how many changes in a row it stands for. */
+  /** `position`: where to resume after this activity. `times`: the number of consecutive changes that it represents. */
   | { readonly is: "activity"; readonly activity: Activity; readonly times: number; readonly position: Position }
-  /** What came before `revision` was left out: it is no longer kept, it was lost when the store went back, or it was too much to tell. Read everything again. */
+  /** Changes before `revision` were skipped: they were compacted, lost when the store was rolled back, or too many to send. Read everything again. */
   | { readonly is: "restart"; readonly revision: Revision };
 
-/** Rows told at a time, and the pause after them in which the next ones gather. */
+/** At most `rowsMax` rows are read at a time, followed by a pause in which new rows accumulate. */
 const pace = { rowsMax: 500, pauseMs: 150 } as const;
-/** Who is so many revisions behind after a page is not told them one by one. */
+/** A reader that is still this many revisions behind after a page gets a restart instead of every single change. */
 const behindMax = 5_000;
-/** A wait this long ends by itself and looks again: a fallback for a missed notification. */
+/** Each wait ends after this long and reads again, in case a notification was missed. */
 const waitMs = 30_000;
 
-/** Everything that history tells from a position on, in order, none left out and none twice, until the signal aborts. Changes in a row that differ in nothing but their number are told as one. */
+/**
+ * Yields every change after a position, in order, without gaps or repeats, until the signal aborts.
+ * Consecutive changes that differ only in revision and time are yielded as one.
+ */
 export async function* followActivity({ store, clock }: Pick<Scope, "store" | "clock">, from: Position, signal: AbortSignal): AsyncGenerator<Followed> {
   let position = from;
   while (!signal.aborted) {
@@ -57,7 +60,7 @@ export async function* followActivity({ store, clock }: Pick<Scope, "store" | "c
   }
 }
 
-/** Changes that were not seen yet, each with its index within its revision. */
+/** Changes that the reader has not seen yet, each with its index within its revision. */
 async function tellOn({ store }: Pick<Scope, "store">, rows: readonly LogRow[], { revision, seen = Number.POSITIVE_INFINITY }: Position) {
   const ordered = rows.toSorted(asItHappened);
   let nth = 0;
@@ -73,7 +76,7 @@ async function tellOn({ store }: Pick<Scope, "store">, rows: readonly LogRow[], 
   return activities.map((activity, i) => ({ activity, nth: (unseen[i] as { nth: number }).nth }));
 }
 
-/** Undefined: the log no longer reaches back that far. */
+/** Returns undefined if the log no longer reaches back to this position. */
 async function readOn({ store }: Pick<Scope, "store">, { revision, seen }: Position) {
   try {
     const after = seen === undefined ? revision : revision - 1;

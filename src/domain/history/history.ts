@@ -4,19 +4,19 @@ import type { LogRow, Range, Revision } from "../../store/store.ts";
 import type { Scope } from "../../store/transact.ts";
 import { answerTextMax } from "../answer-text.ts";
 import type { HistoryKind } from "../keyspace.ts";
-import { historyKinds, historyRanges, journalKeys, knowledgeKeys, leaseKeys, researchKeys, sessionKeys, stateKeys } from "../keyspace.ts";
+import { effectKeys, historyKinds, historyRanges, journalKeys, knowledgeKeys, leaseKeys, researchKeys, sessionKeys, stateKeys } from "../keyspace.ts";
 
 export interface HistoryQuery {
-  /** One named thing: a state key, a lease's resource, a run's id, a session's id, a checkpoint's id, a note's full name. */
+  /** One named thing: a state key, a lease's resource, a run's id, a session's id, a checkpoint's id or a note's full name. */
   readonly name?: string;
-  /** Names that begin so. */
+  /** Only names with this prefix. */
   readonly prefix?: string;
   readonly kind?: HistoryKind;
   readonly afterRevision?: Revision;
   /** The principal or the agent label. */
   readonly writer?: string;
   readonly limit: number;
-  /** Where the page before ended. */
+  /** The last position of the previous page. */
   readonly before?: HistoryCursor;
 }
 export interface HistoryCursor {
@@ -25,7 +25,7 @@ export interface HistoryCursor {
 }
 
 export interface HistoryEntry {
-  /** The engine's key that was changed; `name` is what callers know it by. */
+  /** The engine's key; `name` is what callers call it. */
   readonly storedKey: string;
   readonly revision: Revision;
   readonly seq: number;
@@ -41,20 +41,20 @@ export interface HistoryEntry {
 }
 
 export interface HistoryPage {
-  /** Fewer than the limit where their values are long; `next` goes on behind them. */
+  /** Fewer than the limit if the values are long; `next` continues after them. */
   readonly entries: readonly HistoryEntry[];
-  /** Matching records in the history that is kept, counted up to 1,000. */
+  /** The number of matching records in the stored history, counted up to 1,000. */
   readonly total: number;
   readonly next?: HistoryCursor;
 }
 
-/** Whoever asks wants to know whether there is more, not how often a busy store was written: counting holds up everybody else. */
+/** Callers need to know whether there is more, not how often a busy store was written. Counting further would delay other callers. */
 const countedMax = 1_000;
 
-/** By place, as cursors are. */
+/** Log order, newest first: the order that cursors rely on. */
 const lastFirst = (a: LogRow, b: LogRow): number => b.revision - a.revision || b.seq - a.seq;
 
-/** Who changed what, newest first. Ends early where values are long: each entry has two, and every value may be. */
+/** Changes with their writers, newest first. A page ends early if the values are long: each entry carries two of them. */
 export async function readHistory(scope: Scope, query: HistoryQuery): Promise<HistoryPage> {
   const { before, limit } = query;
   const entries: HistoryEntry[] = [];
@@ -64,7 +64,7 @@ export async function readHistory(scope: Scope, query: HistoryQuery): Promise<Hi
     if (before !== undefined && row.revision === before.revision && row.seq >= before.seq) continue;
     more = entries.length === limit || bytesLeft <= 0;
     if (more) break;
-    // What stands before the cursor in its revision may have used up the room for values.
+    // Rows of this revision that the previous page already returned may have used up the space for values.
     const entry = toHistoryEntry(row.previous === undefined ? await readAgain(scope, row) : row);
     bytesLeft -= Buffer.byteLength(JSON.stringify([entry.value, entry.previousValue]));
     more = bytesLeft < 0 && entries.length > 0;
@@ -79,7 +79,7 @@ export async function readHistory(scope: Scope, query: HistoryQuery): Promise<Hi
   };
 }
 
-/** One row, with its values. */
+/** Reads one row again, with its values. */
 async function readAgain({ store }: Scope, row: LogRow): Promise<LogRow> {
   const { rows } = await store.log({ ranges: [keyRange(row.key)], after: row.revision - 1, before: row.revision + 1, narrow: true, lenient: true, previous: true });
   return rows.find(({ seq }) => seq === row.seq) ?? row;
@@ -97,17 +97,17 @@ async function countMatching(scope: Scope, query: HistoryQuery): Promise<number>
 interface Reach {
   /** Only revisions below this. */
   readonly below?: Revision;
-  /** How many are expected to be wanted. */
+  /** The number of rows the caller probably needs. */
   readonly atOnce: number;
-  /** Also what each key became and what it was before, for as many as one answer can show. */
+  /** Also read each key's new and previous value, for as many rows as fit into one response. */
   readonly withValues?: boolean;
 }
 
-/** Rows newest first. */
+/** Yields matching rows, newest first. */
 async function* matchingRows({ store }: Scope, { name, prefix, kind, afterRevision, writer }: HistoryQuery, { below, atOnce, withValues = false }: Reach): AsyncGenerator<LogRow> {
   const kinds = kind === undefined ? historyKinds : [kind];
   const ranges: readonly Range[] = name !== undefined ? kinds.flatMap((each) => historyRanges[each](name)) : prefix !== undefined ? prefixRanges(prefix, kinds) : [everything];
-  // Where runs are looked for by how their ids begin, most rows may be of others: values are then read for what matches, one by one.
+  // A prefix search for runs scans every run's rows, and most of them may not match. Values are then read one by one, for matching rows only.
   const values = withValues && (prefix === undefined || (kind !== undefined && kind !== "workflow"));
   let before = below;
   for (;;) {
@@ -130,13 +130,14 @@ async function* matchingRows({ store }: Scope, { name, prefix, kind, afterRevisi
   }
 }
 
-/** Steps and claims of runs lie under several keys; the subject decides there. */
+/** A run's steps and claims are stored under several keys, so for runs the record's subject decides what matches. */
 export const prefixRanges = (prefix: string, kinds: readonly HistoryKind[]): readonly Range[] =>
   kinds.flatMap((kind): readonly Range[] => {
     if (kind === "state") return [stateKeys.prefix(prefix)];
     if (kind === "session") return [prefixRange(sessionKeys.key(prefix))];
     if (kind === "lease") return [prefixRange(leaseKeys.deadline(prefix))];
     if (kind === "checkpoint") return [journalKeys.beginning(prefix), researchKeys.checkpoints(prefix)];
+    if (kind === "effect") return [prefixRange(effectKeys.record(prefix)), prefixRange(effectKeys.live(prefix))];
     if (kind === "knowledge") return [knowledgeKeys.notes(prefix)];
     return [prefixRange("workflow/"), prefixRange(leaseKeys.deadline("workflow/"))];
   });

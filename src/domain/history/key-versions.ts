@@ -4,7 +4,7 @@ import type { Revision } from "../../store/store.ts";
 import type { Scope } from "../../store/transact.ts";
 import { newestFirst } from "../log-order.ts";
 
-/** One change of one entry, with what it became. */
+/** One change to an entry, with its new value. */
 export interface PastVersion {
   readonly version: number;
   readonly revision: Revision;
@@ -12,7 +12,7 @@ export interface PastVersion {
   readonly op: "set" | "deleted" | "expired";
   readonly writer: string;
   readonly agent?: string;
-  /** Absent where it ended, and where the values of these versions together would be too much. */
+  /** Absent for a deletion or expiry, and if the values of all these versions together would be too large. */
   readonly value?: Json;
   readonly omitted: boolean;
 }
@@ -20,14 +20,14 @@ export interface PastVersion {
 export interface PastVersions {
   /** Newest first. */
   readonly versions: readonly PastVersion[];
-  /** Older ones are kept than these. */
+  /** True if older versions are stored. */
   readonly more: boolean;
 }
 
-/** Of the values of all versions together. */
+/** The limit for the values of all versions together. */
 const valuesBytesMax = 2_000_000;
 
-/** What an entry was, newest first, as far as history reaches. `key` is the engine's. */
+/** Past versions of an entry, newest first, as far back as history reaches. `key` is the engine's key. */
 export async function readPastVersions(
   { store }: Pick<Scope, "store">,
   key: string,

@@ -1,19 +1,19 @@
-/** What a caller may do. Each includes the one before: admin also manages tokens. */
+/** Each role includes the ones before it. Only admin manages tokens. */
 export const roles = ["read", "write", "admin"] as const;
 export type Role = (typeof roles)[number];
 
-/** Who calls, as the server found out for itself; nothing a caller says about itself can change it. */
+/** The authenticated caller. The server determines it; nothing a caller claims about itself can change it. */
 export interface Principal {
-  /** The writer that history names. */
+  /** Recorded as the writer in history. */
   readonly name: string;
   readonly role: Role;
-  /** Those it may use; "*" = every one. The first is the one used when the caller names none. */
+  /** The namespaces it may use; "*" = all of them. The first is the default when a request names none. */
   readonly namespaces: readonly string[] | "*";
-  /** operator: whoever sits at this machine, on loopback without a token. */
+  /** operator: the person at this machine, connected over loopback without a token. */
   readonly kind: "operator" | "token" | "jwt";
-  /** Of a stored token. */
+  /** Set for stored tokens only. */
   readonly tokenId?: string;
-  /** When the credential ends by itself; absent = not before it is revoked. */
+  /** When the credential expires; absent = valid until revoked. */
   readonly expiresAtMs?: number;
 }
 
@@ -21,6 +21,6 @@ export const hasRole = ({ role }: Pick<Principal, "role">, needed: Role): boolea
 
 export const mayUse = ({ namespaces }: Pick<Principal, "namespaces">, namespace: string): boolean => namespaces === "*" || namespaces.includes(namespace);
 
-/** Whether it may use all of these. */
+/** Whether the principal may use all of these namespaces. */
 export const isWithin = (principal: Pick<Principal, "namespaces">, namespaces: Principal["namespaces"]): boolean =>
   principal.namespaces === "*" || (namespaces !== "*" && namespaces.every((namespace) => mayUse(principal, namespace)));

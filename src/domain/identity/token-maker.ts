@@ -3,20 +3,21 @@ import type { Principal } from "./principal.ts";
 import { isWithin } from "./principal.ts";
 import type { AccessToken } from "./tokens.ts";
 
-/** Who makes a token without having the store itself in hand. */
+/** A caller that creates a token over HTTP, without direct access to the store. */
 export interface TokenMaker extends Pick<Principal, "name" | "namespaces" | "expiresAtMs"> {
-  /** The name under which whoever runs the server stands in history. */
+  /** The name that history shows for the person who runs the server. */
   readonly operator: string;
 }
 
-/** Readers of history do not tell such names apart. */
+/** Compares names the way a reader of history would: case and compatibility forms make no difference. */
 export const sameName = (one: string, other: string): boolean => plain(one) === plain(other);
 
 const plain = (name: string): string => name.normalize("NFKC").toLowerCase();
 
 /**
- * History must not name somebody for what another did. So nobody takes the operator's name, nor that of a token which can write beside the new one and is not
- * the maker's to replace. Where two tokens never meet, both may have one name: else whoever comes first could take names from everybody.
+ * History must not attribute one caller's writes to another. So a new token cannot take the operator's name, nor the name
+ * of a token that shares a namespace with it and that the maker could not replace. Two tokens without a common namespace
+ * may share a name; otherwise the first caller could reserve names in every namespace.
  */
 export function requireFreeName(maker: TokenMaker, { name, namespaces }: Pick<AccessToken, "name" | "namespaces">, tokens: readonly AccessToken[]): void {
   if (name === maker.name) return;
@@ -27,7 +28,7 @@ export function requireFreeName(maker: TokenMaker, { name, namespaces }: Pick<Ac
 const meet = (some: AccessToken["namespaces"], others: AccessToken["namespaces"]): boolean =>
   some === "*" || others === "*" || some.some((namespace) => others.includes(namespace));
 
-/** What a credential makes may not go on after it: it would be a way to stay for whoever has it only for a while. */
+/** A token must not outlive the credential that created it. Otherwise temporary access could be made permanent. */
 export function requireEndsBeforeMaker({ expiresAtMs: ownMs }: TokenMaker, expiresAtMs: number | undefined): void {
   if (ownMs === undefined || (expiresAtMs !== undefined && expiresAtMs <= ownMs)) return;
   throw invalidInput("expiresAtMs", `must be at most ${ownMs} (${new Date(ownMs).toISOString()}), when your own credential ends. Nothing was changed`);

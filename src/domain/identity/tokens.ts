@@ -17,18 +17,18 @@ import { requireFreeName, sameName } from "./token-maker.ts";
 
 /**
  * Opaque tokens, kept in the store itself so that every node knows them. All operations take a scope on the system namespace.
- * Of the secret only a hash is stored. It has 256 random bits, so a plain hash is as hard to undo as a slow one, and costs microseconds.
+ * Only a hash of the secret is stored. The secret has 256 random bits, so a plain hash is as hard to reverse as a slow one and takes only microseconds.
  */
 export interface AccessToken {
   readonly id: string;
-  /** The principal that history names. Two tokens may share it, as when one replaces the other: they are one principal then. */
+  /** The name that history records as the writer. Two tokens may share a name, as when one replaces the other; they then count as one principal. */
   readonly name: string;
   readonly role: Role;
   readonly namespaces: readonly string[] | "*";
   readonly createdAtMs: number;
   readonly createdBy: string;
   readonly expiresAtMs?: number;
-  /** Exact to about a minute. */
+  /** Accurate to about a minute. */
   readonly lastUsedAtMs?: number;
 }
 
@@ -36,20 +36,20 @@ export interface NewToken {
   readonly name: string;
   readonly role: Role;
   readonly namespaces: readonly string[] | "*";
-  /** Absent = until it is revoked. */
+  /** Absent = valid until revoked. */
   readonly ttlMs?: number;
 }
 
-/** `tokensWithinMax`: those for namespaces of one maker who may not use all of them, whoever made them; the rest is for the others. */
+/** `tokensWithinMax` limits the tokens in a maker's namespaces, regardless of who made them, if the maker may not use every namespace. It leaves room for other makers. */
 export const tokenLimits = { tokensMax: 500, tokensWithinMax: 100, nameBytesMax: 64, namespacesMax: 100, useNotedEveryMs: 60_000 } as const;
 
-/** Says what it is wherever it turns up, so that scanners and people recognise it. The last part is the check value, which tokens of earlier versions lack. */
+/** The prefix lets scanners and people recognise a leaked secret. The optional last part is the check value, which tokens of earlier versions lack. */
 const secretForm = /^hf_[A-Za-z0-9_-]{43}([A-Za-z0-9_-]{8})?$/;
 export const isTokenSecret = (text: string): boolean => secretForm.test(text);
 
 /**
- * Ends every new secret and follows from the rest by a key of the store: whoever makes a secret up does not meet it, which shows without a read.
- * It opens nothing. A token is good because its hash is stored, and for no other reason.
+ * Every new secret ends with a check value: an HMAC of the rest, under a key kept in the store. An invented secret fails the check, so it
+ * is rejected without a read. The check value grants no access: a token is valid only because its hash is stored.
  */
 const checkLength = 8;
 const checkOf = (random: string, checkKey: string): string => createHmac("sha256", checkKey).update(random).digest("base64url").slice(0, checkLength);
@@ -61,7 +61,7 @@ const newSecret = (checkKey: string): string => {
 export const hasCheckValue = (secret: string): boolean => secretForm.exec(secret)?.[1] !== undefined;
 export const meetsCheck = (secret: string, checkKey: string): boolean => secret.slice(-checkLength) === checkOf(secret.slice(0, -checkLength), checkKey);
 
-/** Undefined until the first token with a check value is made. */
+/** Undefined until the first token with a check value is created. */
 export async function readCheckKey({ store }: Pick<Scope, "store">): Promise<string | undefined> {
   return checkKeyIn((await store.read(keyRange(tokenKeys.roll))).entries[0]);
 }
@@ -74,14 +74,14 @@ function checkKeyIn(roll: Entry | undefined): string | undefined {
 const hashOf = (secret: string): Buffer => createHash("sha256").update(secret).digest();
 
 /**
- * Follows from the secret, so that a lookup is one read; and tells nothing of it. Another hash than the stored one: an id may be shown, and
- * whoever knows a part of what is compared could find the rest piece by piece.
+ * Derived from the secret, so that a lookup is one read, but reveals nothing about it. The id uses a different hash than the stored
+ * one because ids may be shown: anyone who knew part of the stored hash could work out the rest piece by piece.
  */
 const idOf = (secret: string): string => createHash("sha256").update(`holdfast token id\0${secret}`).digest("hex").slice(0, 16);
 
 /**
- * The only moment at which anybody sees the secret. Takes no request key: to answer twice it would have to be stored.
- * Without a `maker` it is whoever has the store itself in hand, who may do everything.
+ * The secret is visible only in this result. There is no request key, because a retry could return the same secret only if the store kept it.
+ * Without a `maker`, the caller has direct access to the store and may do anything.
  */
 export async function createToken({ store, writer }: Scope, input: NewToken, maker?: TokenMaker): Promise<{ readonly token: AccessToken; readonly secret: string }> {
   const { name, role, namespaces, ttlMs: askedTtlMs } = checked(input);
@@ -96,7 +96,7 @@ export async function createToken({ store, writer }: Scope, input: NewToken, mak
       const within = tokens.filter((token) => isWithin(maker, token.namespaces));
       if (maker.namespaces !== "*" && within.length >= tokenLimits.tokensWithinMax) throw tooMany("The namespaces that you may use have", tokenLimits.tokensWithinMax);
     }
-    // By the store's own clock: what was within the maker's time when it was asked for may have come to lie a moment beyond.
+    // The store's clock decides. A lifetime that ended with the maker's at the time of the request may end a moment later by now.
     const ttlMs = maker?.expiresAtMs === undefined ? askedTtlMs : Math.max(1, Math.min(askedTtlMs ?? Number.POSITIVE_INFINITY, maker.expiresAtMs - nowMs));
     const check = checkKeyIn(roll) ?? randomHex(64);
     const secret = newSecret(check);
@@ -125,9 +125,9 @@ export async function createToken({ store, writer }: Scope, input: NewToken, mak
 }
 
 const tooMany = (who: string, max: number): HoldfastError =>
-  new HoldfastError("limit_exceeded", `${who} ${max} tokens already; nothing was changed.`, { hint: "Revoke those that nobody uses any more." });
+  new HoldfastError("limit_exceeded", `${who} ${max} tokens already; nothing was changed.`, { hint: "Revoke tokens that are no longer used." });
 
-/** Those that are valid now, oldest first. */
+/** Valid tokens, oldest first. */
 export async function listTokens({ store }: Pick<Scope, "store">): Promise<readonly AccessToken[]> {
   const [records, uses] = await Promise.all([store.read(tokenKeys.all), store.read(tokenKeys.uses, { values: false })]);
   const usedAt = new Map(uses.entries.map((entry) => [tokenKeys.idOf(entry.key), entry.updatedAtMs]));
@@ -138,22 +138,22 @@ export async function hasToken({ store }: Pick<Scope, "store">): Promise<boolean
   return (await store.read(tokenKeys.all, { limit: 1, values: false })).entries.length > 0;
 }
 
-/** By the beginning of its id, where only one begins so. */
+/** Finds a token by a prefix of its id that matches no other token. */
 export async function requireToken({ store }: Pick<Scope, "store">, part: string): Promise<AccessToken> {
-  // A whole secret given by mistake must not be repeated in the refusal.
-  if (!/^[0-9a-f]{1,16}$/.test(part)) throw invalidInput("id", "must be the id of a token or its beginning: up to 16 of 0-9 and a-f");
+  // The error must not repeat the input: the caller may have passed a secret by mistake.
+  if (!/^[0-9a-f]{1,16}$/.test(part)) throw invalidInput("id", "must be a token's id or its first characters (0-9 and a-f, at most 16)");
   const { entries } = await store.read(tokenKeys.beginning(part));
   const [entry, another] = entries;
   if (entry === undefined) throw new HoldfastError("not_found", `There is no token whose id begins with ${part}.`);
   if (another === undefined) return tokenOf(entry);
   const candidates = entries.map((each) => tokenOf(each)).map(({ id, name }) => ({ id, name }));
   throw new HoldfastError("ambiguous", `${candidates.length} tokens have an id that begins with ${part}: ${candidates.map(({ id, name }) => `${id} (${name})`).join(", ")}`, {
-    hint: "Give more of the id.",
+    hint: "Pass more characters of the id.",
     details: { candidates },
   });
 }
 
-/** Ends it for good, on every node within the time that a lookup is remembered. False: it was not there any more. */
+/** Revokes a token permanently. Other nodes follow once their cached lookup expires. Returns false if the token no longer existed. */
 export async function revokeToken({ store, writer }: Scope, id: string): Promise<boolean> {
   const result = await store.commit({
     writes: [
@@ -167,13 +167,13 @@ export async function revokeToken({ store, writer }: Scope, id: string): Promise
 
 export interface FoundToken {
   readonly token: AccessToken;
-  /** The engine's clock, by which the token expires. */
+  /** The engine's clock, which decides when the token expires. */
   readonly nowMs: number;
-  /** Of the entry that says when it was used last. */
+  /** The version of the entry that records the last use. */
   readonly useVersion: number;
 }
 
-/** The token with this secret, if it is valid now. */
+/** Finds the token with this secret if it is currently valid. */
 export async function readTokenBySecret({ store }: { readonly store: Store }, secret: string): Promise<FoundToken | undefined> {
   if (!isTokenSecret(secret)) return undefined;
   const id = idOf(secret);
@@ -186,7 +186,7 @@ export async function readTokenBySecret({ store }: { readonly store: Store }, se
 
 export const isUseDue = ({ token: { lastUsedAtMs }, nowMs }: FoundToken): boolean => lastUsedAtMs === undefined || nowMs - lastUsedAtMs >= tokenLimits.useNotedEveryMs;
 
-/** Lands once when many nodes see the same use, and never for a token that was revoked meanwhile. */
+/** If many nodes see the same use, only one write succeeds. The use of a token that has been revoked meanwhile is not recorded. */
 export async function noteTokenUse({ store }: { readonly store: Store }, { token: { id, expiresAtMs }, nowMs, useVersion }: FoundToken): Promise<void> {
   await store.commit({
     checks: [
@@ -198,10 +198,13 @@ export async function noteTokenUse({ store }: { readonly store: Store }, { token
   });
 }
 
-/** Shown in terminals, pages and history: letters, digits and a few signs, nothing that could steer or imitate. A colon stands only in names of other kinds of principals. */
+/**
+ * Names appear in terminals, pages and history, so they consist of letters, digits and a few signs: no control characters and
+ * nothing that imitates other text. Colons are reserved for the names of other kinds of principals.
+ */
 const nameForm = /^[\p{L}\p{N}][\p{L}\p{N}._@ -]*$/u;
 
-/** Those with letters that look like another's. */
+/** Alphabets with letters that look like letters of another one. */
 const alphabets = [/\p{Script=Latin}/u, /\p{Script=Greek}/u, /\p{Script=Cyrillic}/u, /\p{Script=Armenian}/u, /\p{Script=Cherokee}/u];
 
 function checked({ name, role, namespaces, ttlMs }: NewToken): NewToken {
@@ -209,8 +212,8 @@ function checked({ name, role, namespaces, ttlMs }: NewToken): NewToken {
     throw invalidInput("name", `must begin with a letter or digit, then letters, digits, space and . _ @ -, at most ${tokenLimits.nameBytesMax} bytes`);
   if (alphabets.filter((alphabet) => alphabet.test(name)).length > 1)
     throw invalidInput("name", "must not mix letters of Latin, Greek, Cyrillic, Armenian or Cherokee: some of them look alike, and a name must not pass for another");
-  // History would take it for what the store does by itself.
-  if (sameName(name, systemWriter)) throw invalidInput("name", `must not be ${systemWriter}, which history writes for the store itself`);
+  // History would attribute the token's writes to the store itself.
+  if (sameName(name, systemWriter)) throw invalidInput("name", `must not be ${systemWriter}: history uses that name for the store itself`);
   requireOneOf(role, "role", roles);
   if (ttlMs !== undefined) requireTtl(ttlMs, "expires");
   return { name, role, namespaces: requireNamespaces(namespaces), ttlMs };
@@ -221,14 +224,14 @@ function requireNamespaces(namespaces: unknown): readonly string[] | "*" {
   if (!Array.isArray(namespaces) || namespaces.length === 0 || namespaces.some((name) => typeof name !== "string"))
     throw invalidInput("namespaces", 'must be "*" or a list of names, the first of which is the default');
   if (namespaces.length > tokenLimits.namespacesMax)
-    throw new HoldfastError("limit_exceeded", `namespaces: may have ${tokenLimits.namespacesMax} names; this one has ${namespaces.length}`, { details: { field: "namespaces" } });
+    throw new HoldfastError("limit_exceeded", `namespaces: must have at most ${tokenLimits.namespacesMax} names (got ${namespaces.length})`, { details: { field: "namespaces" } });
   for (const name of namespaces as readonly string[]) requireNamespace(name);
   return [...new Set(namespaces as readonly string[])];
 }
 
 type StoredToken = { readonly name: string; readonly role: Role; readonly namespaces: readonly string[] | "*"; readonly hash: string };
 
-/** Checked again: a record that does not hold together must never become a permission. */
+/** Checked on every read: a damaged record must never grant access. */
 function storedIn({ key, value }: Entry): StoredToken {
   const { name, role, namespaces, hash } = (value ?? {}) as { readonly [K in keyof StoredToken]?: Json };
   const isWhole =

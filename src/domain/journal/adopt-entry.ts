@@ -14,7 +14,7 @@ import { entryIndex, requireEntryText, requireSessionId, toStoredEntry } from ".
 import { fromStoredHighlights, mergeHighlights, toStoredHighlights } from "./session-highlights.ts";
 
 export interface ForeignEntry extends EntryText {
-  /** As it was called there. */
+  /** Its id in the store it comes from. */
   readonly id: string;
   readonly createdAtMs: number;
   readonly sessionId: string;
@@ -25,7 +25,7 @@ export interface ForeignEntry extends EntryText {
 const idForm = /^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$/;
 const commitForm = /^[0-9a-f]{4,64}$/;
 
-/** Brings in a journal entry under its own id and time; its session's highlights grow by it as if it had been saved here. */
+/** Imports a journal entry with its original id and time. Its highlights are added to its session as if it had been saved here. */
 export function adoptEntry(scope: Scope, foreign: ForeignEntry, workspace: KnownWorkspace, options: AdoptOptions): Promise<Landing> {
   const { id, createdAtMs, sessionId, global, description, highlights, activeFiles, tags, gitBranch, gitCommit, workContext } = foreign;
   if (!idForm.test(id)) throw invalidInput("id", "must be 1 to 128 letters, digits and . _ : -, beginning with a letter or digit");

@@ -1,25 +1,25 @@
 import type { JournalEntry } from "./journal-entry.ts";
 
 /**
- * Entries that a client's hook saved and no agent wrote. They never count as anybody's last work: readers fold them into the entry
- * before them. One module writes and reads their form.
+ * Automatic entries are saved by a client's hook, not written by an agent. They never count as an agent's last work: readers show them as part of the
+ * entry before them. Only this module knows their format.
  */
 
-/** What an automatic entry is tagged with: the hook that saved it. */
+/** The tag of an automatic entry names the hook that saved it. */
 export const automaticTags = ["pre-compact", "session-end", "post-compact"] as const;
 export type AutomaticTag = (typeof automaticTags)[number];
 
 const hasTag = ({ tags }: Pick<JournalEntry, "tags">, tag: AutomaticTag): boolean => tags.includes(tag);
 export const isAutomatic = (entry: Pick<JournalEntry, "tags">): boolean => automaticTags.some((tag) => hasTag(entry, tag));
-/** What the client's own model made of the context when it was compacted. */
+/** True for the client model's summary of its context, saved after a compaction. */
 export const isSummary = (entry: Pick<JournalEntry, "tags">): boolean => hasTag(entry, "post-compact");
 
 const commitsTitle = "Recent commits:";
 
-/** `commits`: as `1a2b3c4 subject`, newest first. */
+/** `commits` are lines such as `1a2b3c4 subject`, newest first. */
 export const commitsText = (commits: readonly string[]): string => [commitsTitle, ...commits.map((line) => `- ${line}`)].join("\n");
 
-/** The commits that an automatic entry lists and that came after `commit`; all of them where it is not among them. */
+/** The commits in an automatic entry that came after `commit`; all of them if `commit` is not listed. */
 export function commitsSince({ workContext = "" }: Pick<JournalEntry, "workContext">, commit: string | undefined): readonly string[] {
   const lines = workContext.split("\n");
   const start = lines.indexOf(commitsTitle);

@@ -1,7 +1,7 @@
 import { HoldfastError, invalidInput } from "../../kernel/errors.ts";
 import { findText } from "../../search/find-text.ts";
 import { limits } from "../../store/limits.ts";
-import { compareKeys, keyRange, rangeBefore } from "../../store/ranges.ts";
+import { compareKeys, keyRange, rangeAfter, rangeBefore } from "../../store/ranges.ts";
 import { readTogether } from "../../store/read-together.ts";
 import type { Revision } from "../../store/store.ts";
 import type { Scope } from "../../store/transact.ts";
@@ -13,10 +13,12 @@ import { noWorkspaceId } from "../workspace/workspace.ts";
 import { globalJournal } from "./journal.ts";
 import type { JournalEntry } from "./journal-entry.ts";
 import { toJournalEntry } from "./journal-entry.ts";
+import type { RelatedEntry } from "./related-entries.ts";
+import { findRelated } from "./related-entries.ts";
 
 type Reader = Pick<Scope, "store">;
 
-/** Everything seen from a workspace: its own entries, also those under its former ids, and the global ones. */
+/** The journals visible from a workspace: its own, those under its former ids, and the global one. */
 const journalIdsOf = ({ id, formerIds }: Workspace): readonly string[] => [id, ...formerIds, globalJournal];
 
 export interface EntryQuery {
@@ -24,19 +26,19 @@ export interface EntryQuery {
   readonly limit: number;
   readonly fromMs?: number;
   readonly untilMs?: number;
-  /** Where the page before ended. */
+  /** `next` of the previous page. */
   readonly before?: string;
-  /** Only what was saved for this workspace, or only what was saved for all; both when absent. */
+  /** Only entries of this workspace, or only entries for all workspaces; both by default. */
   readonly from?: "workspace" | "global" | "both";
 }
 export interface EntryPage {
   readonly entries: readonly JournalEntry[];
   readonly revision: Revision;
-  /** Give it back as `before` for the next page; undefined at the end. */
+  /** Pass it as `before` to get the next page; undefined on the last page. */
   readonly next?: string;
 }
 
-/** Newest first. */
+/** Lists entries, newest first. */
 export function listEntries(scope: Reader, query: EntryQuery): Promise<EntryPage> {
   return readTogether(scope.store, async (store) => {
     const { ids, ...page } = await listEntryIds({ store }, query);
@@ -44,10 +46,10 @@ export function listEntries(scope: Reader, query: EntryQuery): Promise<EntryPage
   });
 }
 
-/** Give it back as `before` to go on after this entry. */
+/** Pass it as `before` to list the entries older than this one. */
 export const positionOf = ({ createdAtMs, id }: JournalEntry): string => journalKeys.listed.positionOf(journalKeys.listed.key(globalJournal, createdAtMs, id));
 
-/** The same list without what stands in the entries. */
+/** The same list, but only the ids, without reading the entries. */
 export async function listEntryIds(
   { store }: Reader,
   { workspace, from = "both", ...query }: EntryQuery,
@@ -56,7 +58,7 @@ export async function listEntryIds(
   return mergeLists({ store }, journalIds, query);
 }
 
-/** Newest first over several lists, as if they were one. */
+/** Merges several lists into one, newest first. */
 async function mergeLists(
   { store }: Reader,
   journalIds: readonly string[],
@@ -74,10 +76,24 @@ async function mergeLists(
   };
 }
 
-/** Lists merged for one page of everything; where there are more, entries come by their ids, which sort by age unless they were brought in from elsewhere. */
+/** The ids of the next older and newer entries, as visible from the entry's workspace. */
+export async function readNeighbours({ store }: Reader, entry: JournalEntry): Promise<{ readonly older?: string; readonly newer?: string }> {
+  const journalIds = [entry.workspace.id, globalJournal];
+  const [before, ...after] = await Promise.all([
+    mergeLists({ store }, journalIds, { limit: 1, before: positionOf(entry) }),
+    ...journalIds.map((journalId) => {
+      const later = journalKeys.listed.range(journalId, entry.createdAtMs, undefined, undefined);
+      return store.read(rangeAfter(later, journalKeys.listed.key(journalId, entry.createdAtMs, entry.id)), { limit: 1, values: false });
+    }),
+  ]);
+  const [newer] = after.flatMap(({ entries }) => entries.map(({ key }) => journalKeys.listed.positionOf(key))).sort(compareKeys);
+  return { older: before.ids[0], newer: newer === undefined ? undefined : journalKeys.idOf(newer) };
+}
+
+/** How many lists are merged for one page of all entries. With more lists, entries are ordered by id, which is by age except for imported ones. */
 const mergedListsMax = 64;
 
-/** Of every workspace, newest first. `workspaceIds`: all of them, or more than are merged. */
+/** Lists the entries of every workspace, newest first. `workspaceIds` must name all workspaces, or at least more than can be merged. */
 export async function listAllEntries(
   { store }: Reader,
   { workspaceIds, limit, before }: { readonly workspaceIds: readonly string[]; readonly limit: number; readonly before?: string },
@@ -97,11 +113,11 @@ const isFirst = (text: string, i: number, all: readonly string[]): boolean => al
 export interface EntryHit {
   readonly entry: JournalEntry;
   readonly score: number;
-  /** Words of the question that the entry has. */
+  /** The words of the question that occur in the entry. */
   readonly why: readonly string[];
 }
 
-/** An entry may be large: so many are held in memory at a time. */
+/** Entries held in memory at a time, because an entry may be large. */
 const readAtOnce = 50;
 
 export async function searchEntries(
@@ -121,7 +137,7 @@ export async function searchEntries(
     areas: journalIdsOf(workspace).map(journalKeys.area),
     question: query,
     also,
-    // Age is known only after reading: with a limit in time all candidates are looked at.
+    // An entry's age is known only after reading it, so with a time range all candidates are needed.
     limit: fromMs === undefined && untilMs === undefined ? limit : limits.searchCandidatesMax,
   });
   const hits: EntryHit[] = [];
@@ -138,17 +154,24 @@ export async function searchEntries(
   return { hits, revision: found.revision };
 }
 
+/** Entries related to the best hit, without the hits themselves. */
+export async function relatedToHits({ store }: Reader, hits: readonly EntryHit[], workspace: Workspace, limit: number): Promise<readonly RelatedEntry[]> {
+  const [best] = hits;
+  if (best === undefined) return [];
+  return findRelated({ store }, { journalIds: journalIdsOf(workspace), to: best.entry, known: new Set(hits.map(({ entry }) => entry.id)), limit });
+}
+
 const textOf = ({ description, workContext, highlights, tags, activeFiles, questions = [] }: JournalEntry): string =>
   [description, workContext ?? "", ...highlights, ...tags, ...activeFiles, ...questions].join("\n");
 
-/** By the full id alone. */
+/** Reads an entry by its full id only. */
 export const readEntry = async ({ store }: Reader, id: string): Promise<JournalEntry | undefined> => (await readEntries({ store }, [id]))[0];
 
-/** Ids looked through for a part that is not a beginning, newest first. */
+/** How many ids, newest first, are searched for a part that is not the beginning of an id. */
 const scannedMax = 20_000;
 const candidatesMax = 10;
 
-/** By the full id or any part that only one entry has. `workspace`: only what is seen from there. */
+/** Finds an entry by its full id or a unique part of it; with `workspace`, only among entries visible from there. */
 export async function requireEntry({ store }: Reader, idOrPart: string, workspace: Workspace | undefined): Promise<JournalEntry> {
   const part = idOrPart.trim();
   if (!/^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$/.test(part)) throw invalidInput("checkpointId", "must be an id or a part of one: letters, digits and . _ : -");
@@ -175,7 +198,7 @@ export async function requireEntry({ store }: Reader, idOrPart: string, workspac
   });
 }
 
-/** Newest first. A beginning is a range read; anything else is looked for among the newest. */
+/** Ids with this part, newest first. A beginning takes one range read; any other part is searched among the newest ids. */
 async function idsWith({ store }: Reader, part: string): Promise<readonly string[]> {
   const options = { limit: limits.readEntriesMax, reverse: true, values: false } as const;
   const beginning = await store.read(journalKeys.beginning(part), options);
@@ -192,7 +215,7 @@ async function idsWith({ store }: Reader, part: string): Promise<readonly string
   return ids.slice(0, limits.readEntriesMax);
 }
 
-/** In the order asked; without those that are gone. */
+/** In the order of `ids`, without entries that no longer exist. */
 async function readEntries({ store }: Reader, ids: readonly string[]): Promise<JournalEntry[]> {
   if (ids.length === 0) return [];
   const { entries } = await store.read(ids.map((id) => keyRange(journalKeys.entry(id))));

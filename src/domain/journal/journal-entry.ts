@@ -6,7 +6,7 @@ import type { Entry, IndexedText } from "../../store/store.ts";
 import { journalKeys } from "../keyspace.ts";
 import { arrayOf, flag, number, object, optional, storedAs, string, toStored } from "../stored-record.ts";
 
-/** What an agent wrote down of its work. Written once, never changed. */
+/** An agent's record of its work. Entries are never changed. */
 export interface JournalEntry {
   readonly id: string;
   readonly description: string;
@@ -16,12 +16,12 @@ export interface JournalEntry {
   readonly gitBranch?: string;
   readonly gitCommit?: string;
   readonly workContext?: string;
-  /** What somebody who looks for it later would ask. */
+  /** Questions that someone would ask to find the entry later. */
   readonly questions?: readonly string[];
   readonly sessionId: string;
-  /** Where it was written. */
+  /** The workspace in which it was written. */
   readonly workspace: { readonly id: string; readonly name: string };
-  /** Seen from every workspace. */
+  /** Visible from every workspace. */
   readonly global: boolean;
   readonly createdAtMs: number;
   readonly expiresAtMs?: number;
@@ -30,7 +30,7 @@ export interface JournalEntry {
   readonly agent?: string;
 }
 
-/** What the writer brings; the rest is found out. */
+/** The part of an entry that its writer provides; Holdfast adds the rest. */
 export interface EntryText {
   readonly description: string;
   readonly highlights: readonly string[];
@@ -56,7 +56,7 @@ export const entryLimits = {
   sessionIdBytesMax: 256,
 } as const;
 
-/** Refuses what is too long or too many, by field; a journal is notes, not a dump. */
+/** Rejects fields that are too long or have too many items, because a journal is for notes, not for bulk data. */
 export function requireEntryText({ description, highlights, activeFiles, tags, gitBranch, workContext, questions = [] }: EntryText): void {
   requireLength("description", description, entryLimits.descriptionCharactersMax);
   if (description.trim() === "") throw invalidInput("description", "must say what was done; it is empty");
@@ -88,7 +88,7 @@ function requireLength(field: string, text: string, charactersMax: number): void
 const tooMuch = (field: string, allowed: string): HoldfastError =>
   new HoldfastError("limit_exceeded", `${field}: ${allowed}`, { hint: "Nothing was saved. Save the essence; put bulk into files or state_set.", details: { field } });
 
-/** What is said in few words says more. */
+/** Short fields get a higher weight, because each of their words says more. */
 export const entryIndex = (journalId: string, { description, highlights, activeFiles, tags, workContext, questions = [] }: EntryText): IndexedText =>
   indexText(journalKeys.area(journalId), [
     { text: description, weight: 1.5 },
@@ -130,8 +130,8 @@ export const toJournalEntry = (stored: Entry): JournalEntry => ({
 });
 
 /**
- * `cp-20261115-100238-0000002a7f3c`: when (UTC), the revision its writer had seen, and four digits of chance. Ids sort by age, and savers
- * who saw the same revision do not get into each other's way.
+ * `cp-20261115-100238-0000002a7f3c`: the time (UTC), the revision that its writer had seen, and four random digits. Ids sort by age, and the random
+ * digits keep writers that saw the same revision from colliding.
  */
 export function entryId(createdAtMs: number, seenRevision: number): string {
   const [day, time] = new Date(createdAtMs).toISOString().replaceAll(/[-:]/g, "").split(/[T.]/) as [string, string];

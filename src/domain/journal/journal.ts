@@ -9,34 +9,34 @@ import type { EntryText, JournalEntry } from "./journal-entry.ts";
 import { entryId, entryIndex, requireEntryText, requireSessionId, toStoredEntry } from "./journal-entry.ts";
 import { fromStoredHighlights, liveHighlights, mergeHighlights, toStoredHighlights } from "./session-highlights.ts";
 
-/** The list of entries that every workspace sees. */
+/** The journal of entries that are visible from every workspace. */
 export const globalJournal = "global";
 
 export interface SaveEntry extends EntryText {
   readonly workspace: Workspace;
   readonly sessionId: string;
   readonly global: boolean;
-  /** Kept this long; for ever when absent. */
+  /** How long the entry is kept; forever if absent. */
   readonly ttlMs?: number;
 }
 
 export interface SavedEntry {
   readonly id: string;
-  /** Where it was saved: of a repeated request, the first one's. */
+  /** The workspace in which it was saved. A repeated request returns the first one's. */
   readonly workspace: Pick<Workspace, "id" | "name">;
   readonly sessionId: string;
   readonly gitBranch?: string;
   readonly gitCommit?: string;
-  /** How many the session has by now. */
+  /** How many highlights the session has now. */
   readonly sessionHighlights: number;
-  /** How many older ones had to make room, over the whole session. */
+  /** How many older highlights were dropped over the whole session because of the limit. */
   readonly droppedHighlights: number;
   readonly createdAtMs: number;
   readonly expiresAtMs?: number;
   readonly revision: number;
 }
 
-/** Writes an entry down. Its place in the list, its session's highlights and what makes it findable are in the same commit. */
+/** Saves an entry. The list, the session's highlights and the search index are updated in the same commit. */
 export function saveEntry(scope: Scope, input: SaveEntry): Promise<SavedEntry> {
   const { workspace, sessionId, global, ttlMs, description, highlights, activeFiles, tags, workContext, questions = [] } = input;
   requireEntryText(input);
@@ -47,7 +47,7 @@ export function saveEntry(scope: Scope, input: SaveEntry): Promise<SavedEntry> {
   return transact<
     {
       id: string;
-      /** Absent from notes that were stored before it was kept. */
+      /** Absent in transaction notes written before this field existed. */
       workspace?: { id: string; name: string };
       sessionId: string;
       createdAtMs: number;
@@ -123,8 +123,8 @@ export function saveEntry(scope: Scope, input: SaveEntry): Promise<SavedEntry> {
 }
 
 /**
- * What the entry's session has gathered, oldest first, and the revision at which it last grew. The session of a global entry from
- * another workspace is none of the reader's business: of such an entry only its own highlights are shown.
+ * The highlights of the entry's session, oldest first, and the revision at which they last changed. For a global entry from another workspace,
+ * only the entry's own highlights are returned, because its session is private to that workspace.
  */
 export async function readHighlights(
   { store }: Pick<Scope, "store">,

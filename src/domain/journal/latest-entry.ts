@@ -7,21 +7,21 @@ import { listEntries } from "./find-entries.ts";
 import type { JournalEntry } from "./journal-entry.ts";
 
 export interface Latest {
-  /** The last work here: the newest entry that was written in this workspace, or a global one from elsewhere when there is none. */
+  /** The last work here: the newest entry written in this workspace, or else a global one from another workspace. */
   readonly entry: JournalEntry | undefined;
-  /** Global entries from other workspaces that came after it, newest first. */
+  /** Later global entries from other workspaces, newest first. */
   readonly news: readonly JournalEntry[];
   readonly revision: Revision;
 }
 
 const pageSize = 20;
-/** So many are looked through for one that is meant. */
+/** The search for a matching entry stops after about this many. */
 const lookedAtMax = 400;
 const newsMax = 3;
 
 /**
- * What an agent did last in a workspace. A note that somebody saved for every workspace is worth knowing, but whoever asks what they were
- * working on does not mean it, nor what a hook saved by itself; that is given only where nobody wrote anything.
+ * Finds an agent's last work in a workspace. Global entries from other workspaces are returned separately, because a caller that resumes its work does
+ * not mean them. Entries saved by a hook are returned only if no agent wrote any.
  */
 export const readLatest = (scope: Pick<Scope, "store">, workspace: Workspace): Promise<Latest> =>
   readTogether(scope.store, async (store) => {
@@ -39,12 +39,12 @@ async function lookForLatest(scope: Pick<Scope, "store">, workspace: Workspace, 
   return { entry, news: others.filter((each) => newestFirst(each, entry) < 0).slice(0, newsMax), revision: own.revision };
 }
 
-/** By time, and within a millisecond by the order in which they landed. */
+/** By time, and within a millisecond by commit order. */
 const newestFirst = (a: JournalEntry, b: JournalEntry): number => b.createdAtMs - a.createdAtMs || b.revision - a.revision;
 
 interface Search {
   readonly found: JournalEntry | undefined;
-  /** What stands before it. */
+  /** The newer entries before it. */
   readonly passed: readonly JournalEntry[];
   readonly revision: Revision;
 }
@@ -57,7 +57,7 @@ async function lookThrough(
   const passed: JournalEntry[] = [];
   let before: string | undefined;
   for (;;) {
-    // The first page is one entry long: as a rule it is the one that is meant.
+    // The first page has one entry, which is usually the one wanted.
     const page = await listEntries(scope, { ...query, before, limit: before === undefined ? 1 : pageSize });
     const at = page.entries.findIndex(isMeant);
     passed.push(...(at === -1 ? page.entries : page.entries.slice(0, at)));

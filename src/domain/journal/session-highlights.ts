@@ -2,20 +2,20 @@ import type { Json } from "../../kernel/json.ts";
 import type { Entry } from "../../store/store.ts";
 import { arrayOf, number, object, optional, storedAs, string } from "../stored-record.ts";
 
-/** What a session has found worth keeping, oldest first, each once. A highlight lives as long as the longest-lived entry that named it. */
+/** A highlight of a session. It is kept as long as the longest-lived entry that contained it. */
 export interface SessionHighlight {
   readonly text: string;
-  /** Absent = for ever. */
+  /** Absent: never expires. */
   readonly expiresAtMs?: number;
 }
 
 export interface SessionHighlights {
   readonly kept: readonly SessionHighlight[];
-  /** How many had to make room, over the whole session. */
+  /** How many were dropped over the whole session because of the limits. */
   readonly dropped: number;
 }
 
-/** Beyond these the oldest make room. */
+/** Above these limits, the oldest highlights are dropped. */
 const keptMax = 500;
 const keptCharactersMax = 200_000;
 
@@ -26,7 +26,7 @@ export function mergeHighlights(before: SessionHighlights, added: readonly strin
     if (text === "") continue;
     const known = merged.get(text);
     const later = known === undefined ? expiresAtMs : known.expiresAtMs === undefined || expiresAtMs === undefined ? undefined : Math.max(known.expiresAtMs, expiresAtMs);
-    // Setting a known member keeps its place: the order is that of first mention.
+    // Setting an existing key of a Map keeps its position, so highlights stay in order of first mention.
     merged.set(text, later === undefined ? { text } : { text, expiresAtMs: later });
   }
   const kept = [...merged.values()].slice(-keptMax);
@@ -50,7 +50,7 @@ const readHighlights = storedAs(
   }),
 );
 
-/** Of a session that has none yet: none. */
+/** Empty for a session without stored highlights. */
 export function fromStoredHighlights(entry: Entry | undefined): SessionHighlights {
   const { highlights = [], dropped = 0 } = entry === undefined ? {} : readHighlights(entry);
   return { kept: highlights, dropped };

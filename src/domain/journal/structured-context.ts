@@ -1,7 +1,7 @@
-/** What Goldfish 7 keeps of a checkpoint beside its description. The journal has one text for all of it, which search reads as well. */
+/** The fields that Goldfish 7 stores with a checkpoint besides its description. The journal combines them into one searchable text. */
 export const structuredFields: readonly string[] = ["type", "context", "decision", "alternatives", "impact", "evidence", "symbols", "next", "confidence", "unknowns"];
 
-/** One line for each field that says something, such as `Decision: keep the queue in one table`. */
+/** One line per non-empty field, such as `Decision: keep the queue in one table`. */
 export const structuredContext = (fields: Readonly<Record<string, unknown>>): readonly string[] =>
   structuredFields.flatMap((name) => {
     const text = textOf(Object.hasOwn(fields, name) ? fields[name] : undefined);

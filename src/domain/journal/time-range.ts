@@ -1,9 +1,8 @@
 import { invalidInput } from "../../kernel/errors.ts";
 
-/** A stretch of time, seen from now. */
 export interface TimeRange {
   readonly fromMs: number;
-  /** Absent = up to now. */
+  /** Absent: up to now. */
   readonly untilMs?: number;
 }
 
@@ -36,7 +35,7 @@ const unitNames: Readonly<Record<string, string>> = {
   years: "year",
 };
 
-/** What a person means by "7d", "yesterday" or "2026-01-31", in local time. Anything else is refused with the list of what is accepted. */
+/** Parses text such as "7d", "yesterday" or "2026-01-31" in local time. The error for any other text lists the accepted forms. */
 export function parseTimeRange(field: string, text: string, nowMs: number): TimeRange {
   const words = text.trim().toLowerCase();
   const now = new Date(nowMs);
@@ -50,7 +49,7 @@ export function parseTimeRange(field: string, text: string, nowMs: number): Time
   return { fromMs };
 }
 
-/** Months and years by the calendar: one month before 31 March is the last of February. */
+/** Months and years follow the calendar: one month before 31 March is the last day of February. */
 function back(now: Date, amount: number, unit: string): number {
   const ms = unitMs[unit];
   if (ms !== undefined) return now.getTime() - amount * ms;
@@ -65,13 +64,13 @@ function back(now: Date, amount: number, unit: string): number {
 
 const isoForm = /^(\d{4})-(\d{2})-(\d{2})(?:[Tt ](\d{2}):(\d{2})(?::(\d{2})(?:\.(\d{1,9}))?)?([Zz]|[+-]\d{2}:?\d{2})?)?$/;
 
-/** Local unless it says otherwise; a day that does not exist (30 February) is no date. */
+/** Local time unless the text has a time zone. Undefined for a day that does not exist, such as 30 February. */
 function isoTime(text: string): number | undefined {
   const found = isoForm.exec(text);
   if (found === null) return undefined;
   const [year, month, day, hour, minute, second] = found.slice(1, 7).map((part) => Number(part ?? 0)) as [number, number, number, number, number, number];
   const ms = Math.floor(Number(`0.${found[7] ?? 0}`) * 1_000);
-  // Below 100 the calendar functions mean 19xx; nothing here is older than the clock anyway.
+  // Date functions read years below 100 as 19xx, and no entry is older than 1970 anyway.
   if (year < 1970) return undefined;
   const utc = new Date(Date.UTC(year, month - 1, day, hour, minute, second, ms));
   if (utc.getUTCMonth() !== month - 1 || utc.getUTCDate() !== day || hour > 23 || minute > 59 || second > 59) return undefined;
@@ -84,5 +83,5 @@ function isoTime(text: string): number | undefined {
   return utc.getTime() - (zone.startsWith("-") ? -1 : 1) * offsetMinutes * 60_000;
 }
 
-/** By the calendar, not by 24 hours: days on which the clocks change are shorter or longer. */
+/** Uses calendar days instead of 24 hours, because days on which the clocks change are shorter or longer. */
 const startOfDay = (now: Date, days: number): number => new Date(now.getFullYear(), now.getMonth(), now.getDate() + days).getTime();

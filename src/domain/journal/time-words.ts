@@ -2,23 +2,23 @@ import { tokens } from "../../search/tokenizer.ts";
 import type { TimeRange } from "./time-range.ts";
 import { parseTimeRange } from "./time-range.ts";
 
-/** A question with a time in it: "what did I do last week", "что делали вчера", "昨天做了什么". */
+/** A question that names a time: "what did I do last week", "что делали вчера", "昨天做了什么". */
 export interface TimedQuestion {
   readonly range: TimeRange;
-  /** What of the question is about the time. */
+  /** The words of the question that name the time. */
   readonly words: string;
-  /** What else is wanted; undefined when nothing else is, and the answer is whatever happened then. */
+  /** The rest of the question; undefined if it only asks what happened at that time. */
   readonly rest: string | undefined;
 }
 
 type Unit = "day" | "week" | "month";
 type Meaning = "today" | "yesterday" | "before yesterday" | "this week" | "last week" | "this month" | "last month";
 
-/** Letters before or after would make it part of another word; scripts without spaces have no such sign. */
+/** Matches whole words only. Scripts without spaces have no word boundaries, so `anywhere` is used for them. */
 const word = (alternatives: string): RegExp => new RegExp(String.raw`(?<![\p{L}\p{N}])(?:${alternatives})(?![\p{L}\p{N}])`, "iu");
 const anywhere = (alternatives: string): RegExp => new RegExp(alternatives, "u");
 
-/** The longer phrase first: "the day before yesterday" has "yesterday" in it. */
+/** Longer phrases come first, because "the day before yesterday" contains "yesterday". */
 const phrases: readonly (readonly [RegExp, Meaning])[] = [
   [word("the day before yesterday|vorgestern|avant-hier|anteayer|позавчера|أول أمس|أول من أمس"), "before yesterday"],
   [anywhere("前天|一昨日|おととい"), "before yesterday"],
@@ -55,13 +55,13 @@ const unitNames: readonly (readonly [string, Unit])[] = [
   ["weeks?|wochen?|semaines?|semanas?|недел[юиь]|周|个?星期|週間|أسابيع|أسبوع", "week"],
   ["months?|monate?n?|mois|mes(?:es)?|месяц(?:а|ев)?|个?月|か月|ヶ月|أشهر|شهر", "month"],
 ];
-/** `N units ago`, in the order of each language. */
+/** `N units ago`, in the word order of each language. */
 const ago = (unit: string): RegExp =>
   new RegExp(String.raw`(?<![\p{L}\p{N}])(?:(?:vor|il y a|hace|قبل|منذ)\s+)?${count}\s*(?:${unit})\s*(?:ago|назад|之?前)?(?![\p{L}\p{N}])`, "iu");
 const units = unitNames.map(([names, unit]) => [ago(names), unit] as const);
 const marksAgo = /ago|назад|前|vor\s|il y a|hace\s|قبل|منذ/iu;
 
-/** Sunday first, as dates count. */
+/** Sunday first, as in `Date.getDay`. */
 const weekdays: readonly string[] = [
   "sunday|sonntag|dimanche|domingo|воскресень[ея]|星期[日天]|周日|日曜日?|الأحد",
   "monday|montag|lundi|lunes|понедельника?|星期一|周一|月曜日?|الاثنين",
@@ -71,14 +71,14 @@ const weekdays: readonly string[] = [
   "friday|freitag|vendredi|viernes|пятниц[уы]|星期五|周五|金曜日?|الجمعة",
   "saturday|samstag|sonnabend|samedi|s[aá]bado|суббот[уы]|星期六|周六|土曜日?|السبت",
 ];
-/** Of an alphabet with spaces, before or after a name: then it is part of another word. */
+/** A letter of a script with spaces next to a weekday's name, which makes the name part of another word. */
 const spacedLetter = String.raw`[\p{Script=Latin}\p{Script=Cyrillic}\p{Script=Arabic}\p{N}]`;
 const sinceMark = `since|seit|depuis|desde(?: el)?|с|со|自从?|从|منذ`;
 const onMark = `on|last|am|letzten|le|el|в|во|上个?|يوم`;
 const weekdayForms = weekdays.map((names) => new RegExp(`(?<!${spacedLetter})(?:(?:(${sinceMark})|${onMark})\\s*)?(?:${names})(?:以来|から)?(?!${spacedLetter})`, "iu"));
 const datedForm = new RegExp(String.raw`(?:(${sinceMark})\s*)?(?<!\d)(\d{4}-\d{2}-\d{2})(?!\d)`, "iu");
 
-/** The stretch of time that a question in plain words is about, by local time; undefined when it names none. */
+/** The time range that a question names in plain words, in local time; undefined if it names none. */
 export function timeOfQuestion(question: string, nowMs: number): TimedQuestion | undefined {
   const found = rangeIn(question, nowMs);
   if (found === undefined) return undefined;
@@ -117,7 +117,7 @@ function validDate(text: string, nowMs: number): number | undefined {
   try {
     return parseTimeRange("query", text, nowMs).fromMs;
   } catch {
-    // Looks like a date and is none: text like any other.
+    // The text looks like a date but is not a valid one, so it is treated as ordinary text.
     return undefined;
   }
 }
@@ -143,7 +143,7 @@ function rangeOf(meaning: Meaning, now: Date): TimeRange {
   }
 }
 
-/** "Three days ago" is that day; "two weeks ago" is the seven days around it, because nobody counts them. */
+/** "Three days ago" means that day. "Two weeks ago" means the seven days around it, because people use it loosely. */
 function agoRange(now: Date, many: number, unit: Unit): TimeRange {
   if (unit === "day") return { fromMs: startOf(now, -many), untilMs: startOf(now, 1 - many) };
   if (unit === "week") return { fromMs: startOf(now, -7 * many - 3), untilMs: startOf(now, -7 * many + 4) };
@@ -153,7 +153,7 @@ function agoRange(now: Date, many: number, unit: Unit): TimeRange {
 const startOf = (day: Date, days: number): number => new Date(day.getFullYear(), day.getMonth(), day.getDate() + days).getTime();
 const startOfMonth = (day: Date, months: number): number => new Date(day.getFullYear(), day.getMonth() + months, 1).getTime();
 
-/** What a question about a time says besides: that something was done. */
+/** Words that only ask what was done, and so add nothing to search for. */
 const doing = `do did done doing work worked working happen happened change changed changes progress activity finish finished accomplish accomplished
 achieve achieved entries journal thing things anything everything all summary summarize
 ich habe hast was woran machen gemacht getan tun arbeiten gearbeitet passiert geschehen geändert erledigt

@@ -13,7 +13,7 @@ export interface ForeignNote extends NoteContent {
   readonly skill?: string;
 }
 
-/** Brings in a note as it stands, whatever its status. */
+/** Imports a note unchanged, regardless of its status. */
 export function adoptNote(scope: Scope, { id, skill, ...rest }: ForeignNote, options: AdoptOptions): Promise<Landing> {
   const name = fullName(requireNoteId(id), skill === undefined ? undefined : requireSkill(skill));
   const note = requireNoteContent(rest);

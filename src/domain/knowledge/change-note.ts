@@ -11,7 +11,7 @@ import { requireFullName, requireNoteContent, toNoteContent } from "./note.ts";
 export interface NoteChange {
   /** The note's full name. */
   readonly name: string;
-  /** The version that the person had before them; absent: whichever there is. */
+  /** The version that the user saw; absent to change any version. */
   readonly version?: number;
   readonly content?: string;
   readonly keywords?: readonly string[];
@@ -21,7 +21,7 @@ export interface NoteChange {
   readonly trust?: Trust;
 }
 
-/** Corrects some of a note and leaves the rest as it is. Refused when somebody changed the note since it was read: `conflict`. */
+/** Changes the given fields of a note and keeps the others. Fails with `conflict` if the note has changed since `version`. */
 export function changeNote(scope: Scope, { name, version, ...change }: NoteChange): Promise<{ readonly version: number }> {
   requireFullName(name, "name");
   const key = knowledgeKeys.note(name);
@@ -41,7 +41,7 @@ export function changeNote(scope: Scope, { name, version, ...change }: NoteChang
         );
       const before = toNoteContent(entry);
       const after = requireNoteContent({ ...before, ...given });
-      // A note that is active again is replaced by nothing.
+      // A note that is active again is no longer superseded.
       const { supersededBy, ...free } = after;
       const note: NoteContent = after.status === "active" || supersededBy === undefined ? free : after;
       if (canonicalJson(before) === canonicalJson(note)) return { answer: { version: entry.version } };

@@ -14,14 +14,14 @@ export interface SaveNoteInput {
   readonly id: string;
   readonly content: string;
   readonly keywords?: readonly string[];
-  /** What somebody who has not read the note would ask. Left out, a note has none, unless its text is unchanged; the same goes for keywords and source. */
+  /** Questions that someone who has not read the note would ask. If omitted, they are removed unless the text is unchanged; the same applies to keywords and source. */
   readonly questions?: readonly string[];
   readonly skill?: string;
   readonly source?: string;
   readonly status?: NoteStatus;
-  /** Left out, a note keeps the trust it has: saving it anew does not lift a quarantine. Medium for a new one. */
+  /** If omitted, the note keeps its trust, so that saving it again does not lift a quarantine. New notes get medium. */
   readonly trust?: Trust;
-  /** The id of another note of the same skill, or of a global one, or a full name: it is deprecated in the same commit. */
+  /** The note to deprecate in the same commit: the id of a note of the same skill or of a global one, or a full name. */
   readonly supersedes?: string;
 }
 export interface SaveNoteResult {
@@ -32,7 +32,7 @@ export interface SaveNoteResult {
   readonly superseded?: string;
 }
 
-/** Saves a note in the place of the one with the same id and scope; of an unchanged text, what is left out stays. Saving what is already there writes nothing. */
+/** Saves a note and replaces the one with the same id and skill. If the text is unchanged, omitted fields are kept. Saving an identical note writes nothing. */
 export async function saveNote(scope: Scope, { id, skill, trust, supersedes, ...rest }: SaveNoteInput): Promise<SaveNoteResult> {
   const name = fullName(requireNoteId(id), skill === undefined ? undefined : requireSkill(skill));
   const given = requireNoteContent({ ...rest, trust });
@@ -58,7 +58,7 @@ export async function saveNote(scope: Scope, { id, skill, trust, supersedes, ...
   });
 }
 
-/** The same text saved again adds to its note: what the save leaves out stays. */
+/** Saving the same text again adds to the note, so omitted fields are kept. */
 const withLeftOut = (given: NoteContent, { keywords, questions, source }: Pick<SaveNoteInput, "keywords" | "questions" | "source">, previous: NoteContent): NoteContent => ({
   ...given,
   ...(keywords === undefined ? { keywords: previous.keywords } : {}),
@@ -92,7 +92,7 @@ export function noteWrite(name: string, note: NoteContent, op: "save" | "superse
   };
 }
 
-/** An id means the note of the same skill before the global one. */
+/** An id refers to the note of the same skill if there is one, otherwise to the global note. */
 async function requireSuperseded(store: Store, name: string, skill: string | undefined, supersedes: string): Promise<Entry> {
   const target = requireFullName(supersedes, "supersedes");
   const names = target.skill !== undefined || skill === undefined ? [supersedes] : [fullName(target.id, skill), supersedes];
@@ -106,14 +106,14 @@ async function requireSuperseded(store: Store, name: string, skill: string | und
   });
 }
 
-/** The note of this full name, whatever its status. */
+/** Reads the note with this full name, regardless of its status. */
 export async function readNote({ store }: Pick<Scope, "store">, name: string): Promise<Note | undefined> {
   requireFullName(name, "id");
   const entry = (await store.read(keyRange(knowledgeKeys.note(name)))).entries[0];
   return entry && toNote(entry);
 }
 
-/** Full names of the notes that may be recalled, in order. `after`: the last name of the page before. */
+/** Lists the full names of recallable notes in order. `after` is the last name of the previous page. */
 export async function listNoteNames(
   { store }: Pick<Scope, "store">,
   { prefix = "", after, limit }: { readonly prefix?: string; readonly after?: string; readonly limit: number },

@@ -8,17 +8,17 @@ import { fullName } from "./note.ts";
 
 export interface NotesQuery {
   readonly status?: NoteStatus;
-  /** Full names that begin so. */
+  /** Only notes whose full name begins with this. */
   readonly prefix?: string;
   readonly limit: number;
-  /** The last name of the page before. */
+  /** The last name of the previous page. */
   readonly after?: string;
 }
 
-/** Contents are read a few at a time, until this much text has come together; and names looked at for one page. */
+/** Limits for one page: characters of content, notes per read, and notes examined. */
 const page = { charactersMax: 1_000_000, readAtOnce: 20, lookedAtMax: 2_000 } as const;
 
-/** Notes of every status and trust in the order of their names, for people. A page may be short and still have a next one. */
+/** Lists notes of every status and trust by name, for display to people. A page may be short and still have a next one. */
 export const listNotes = (scope: Pick<Scope, "store">, query: NotesQuery): Promise<NotesPage> => readTogether(scope.store, (store) => readPage({ store }, query));
 
 interface NotesPage {
@@ -49,7 +49,7 @@ async function readPage({ store }: Pick<Scope, "store">, { status, prefix = "", 
 
 const skillsMax = 100;
 
-/** Skills that have notes of their own, by seeking from one to the next. */
+/** Lists the skills that have notes. It seeks from one skill to the next instead of reading all notes. */
 export async function listSkills({ store }: Pick<Scope, "store">): Promise<readonly string[]> {
   const skills: string[] = [];
   let range = knowledgeKeys.notes("@");

@@ -3,28 +3,28 @@ import { readText, requireFields, requireList, requireOneOf, requireText } from 
 import { arrayOf, enumOf, object, optional, storedAs, string } from "../stored-record.ts";
 
 export const statuses = ["active", "deprecated", "archived"] as const;
-/** How far a note may be relied on. A quarantined one is kept and never recalled; the others weigh in the ranking. */
+/** How reliable a note is. Quarantined notes are kept but never recalled; the other levels affect the ranking. */
 export const trustLevels = ["quarantined", "low", "medium", "high"] as const;
 export type NoteStatus = (typeof statuses)[number];
 export type Trust = (typeof trustLevels)[number];
 
-/** What the store keeps of a note; its id and skill are its key. */
+/** The stored value of a note. Its id and skill form the key. */
 export interface NoteContent {
   readonly content: string;
   readonly keywords: readonly string[];
-  /** What somebody who has not read the note would ask. Absent in notes that were saved without. */
+  /** Questions that someone who has not read the note would ask. Absent in notes saved without any. */
   readonly questions?: readonly string[];
   readonly source?: string;
   readonly status: NoteStatus;
   readonly trust: Trust;
-  /** Full names of the note this one replaces, and of the one that replaces it. */
+  /** Full names of the note that this one replaces and of the note that replaces it. */
   readonly supersedes?: string;
   readonly supersededBy?: string;
 }
 
 export interface Note extends NoteContent {
   readonly id: string;
-  /** Absent: a global note. */
+  /** Absent for a global note. */
   readonly skill?: string;
   readonly version: number;
   readonly savedAtMs: number;
@@ -45,7 +45,7 @@ export const toNoteContent = storedAs(
   }),
 );
 
-/** Every note fits the largest budget a recall may have. */
+/** Small enough that every note fits into the largest budget of a recall. */
 export const noteLimits = {
   contentBytesMax: 80_000,
   idBytesMax: 128,
@@ -72,7 +72,7 @@ export function requireSkill(skill: unknown): string {
   return skill;
 }
 
-/** `limits` is global, `@shipping/limits` the one of the skill shipping: no id begins with @, no skill contains a slash. */
+/** `limits` is a global note, and `@shipping/limits` a note of the skill shipping. This is unambiguous: no id begins with @, and no skill contains a slash. */
 export const fullName = (id: string, skill: string | undefined): string => (skill === undefined ? id : `@${skill}/${id}`);
 
 export function requireFullName(name: string, field: string): { readonly id: string; readonly skill?: string } {
@@ -82,7 +82,7 @@ export function requireFullName(name: string, field: string): { readonly id: str
 
 const contentFields = ["content", "keywords", "questions", "source", "status", "trust", "supersedes", "supersededBy"] as const satisfies readonly (keyof NoteContent)[];
 
-/** Checked field by field, from whoever brings it: a caller or a mirror file. */
+/** Checks every field, because the value may come from a caller or from a mirror file. */
 export function requireNoteContent(value: unknown): NoteContent {
   const fields = requireFields(value, "note", contentFields);
   const source = readText(fields.source, "source", noteLimits.sourceBytesMax);
@@ -105,5 +105,5 @@ function optionalName(field: "supersedes" | "supersededBy", value: unknown): { r
   return { [field]: fullName(id, skill) };
 }
 
-/** Deprecated, archived and quarantined notes are not in the index at all: nothing has to remember to leave them out. */
+/** Deprecated, archived and quarantined notes are not indexed, so no search can return them by mistake. */
 export const isRecallable = ({ status, trust }: Pick<NoteContent, "status" | "trust">): boolean => status === "active" && trust !== "quarantined";

@@ -5,22 +5,22 @@ import { knowledgeKeys } from "../keyspace.ts";
 import { isRecallable, toNoteContent } from "./note.ts";
 
 export interface NotesWithoutQuestions {
-  /** Notes that may be recalled, and how many of them have no questions. */
+  /** The number of recallable notes, and how many of them have no questions. */
   readonly recallable: number;
   readonly without: number;
-  /** Full names of the first of those, in order. */
+  /** Full names of the first notes without questions, in order. */
   readonly names: readonly string[];
-  /** Notes were left that nobody looked at. */
+  /** True if not all notes were examined. */
   readonly more: boolean;
 }
 
-/** Contents may be long: few at a time. */
+/** Few notes per read, because contents may be long. */
 const readAtOnce = 50;
 const lookedAtMax = 10_000;
 
 /**
- * Recallable notes that were saved without questions, in the order of their names: asked for in other words they are hard to find.
- * With `namesMax` it ends when one more than these is found; otherwise it counts.
+ * Finds recallable notes without questions, in order of name. Such notes are hard to find with a differently worded query.
+ * With `namesMax` it lists at most that many names and stops when it finds one more; otherwise it only counts.
  */
 export const findNotesWithoutQuestions = (scope: Pick<Scope, "store">, { namesMax }: { readonly namesMax?: number } = {}): Promise<NotesWithoutQuestions> =>
   readTogether(scope.store, async (store) => {

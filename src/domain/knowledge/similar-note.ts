@@ -9,17 +9,18 @@ import { fullName, isRecallable, requireNoteId, requireSkill, toNoteContent } fr
 export interface SimilarNote {
   /** The note's full name. */
   readonly name: string;
-  /** The two have other numbers or a negation that only one has: they may contradict each other. */
+  /** True if their numbers differ or only one has a negation, so that they may contradict each other. */
   readonly differs: boolean;
 }
 
-/** Two notes that share this much of their words, numbers and negations aside, say nearly the same. */
+/** Two notes that share at least this fraction of their words, ignoring numbers and negations, say nearly the same. */
 const overlapMin = 0.7;
-/** The beginning is enough to find candidates; all of a note is compared. */
+/** Only the beginning is used to find candidates; the comparison uses the whole note. */
 const searchedCharactersMax = 1_000;
 const comparedMax = 5;
+const searchedMax = 50;
 
-/** The recallable note, global or of the same skill, that says nearly the same as one that is to be saved; the one that it is to replace does not count. */
+/** Finds a recallable note, global or of the same skill, that says nearly the same as the note to be saved. The note to be superseded is ignored. */
 export async function findSimilarNote(
   { store }: Pick<Scope, "store">,
   { id, skill, content, supersedes }: Pick<SaveNoteInput, "id" | "skill" | "content" | "supersedes">,
@@ -27,7 +28,7 @@ export async function findSimilarNote(
   const areas = [knowledgeKeys.area(undefined), ...(skill === undefined ? [] : [knowledgeKeys.area(requireSkill(skill))])];
   const replaced = supersedes === undefined ? [] : [supersedes, fullName(supersedes, skill)];
   const own = [fullName(requireNoteId(id), skill), ...replaced].map(knowledgeKeys.note);
-  const { hits } = await searchHits(store, { areas, question: content.slice(0, searchedCharactersMax).toWellFormed() });
+  const { hits } = await searchHits(store, { areas, question: content.slice(0, searchedCharactersMax).toWellFormed(), hitsMax: searchedMax });
   const keys = hits.flatMap(({ key }) => (own.includes(key) ? [] : [key])).slice(0, comparedMax);
   if (keys.length === 0) return undefined;
   const { entries } = await store.read(keys.map(keyRange));
@@ -42,5 +43,5 @@ export async function findSimilarNote(
   return best?.note;
 }
 
-/** Numbers tell two statements about one subject apart, so they do not count for what the subject is. */
+/** Without numbers: two statements about the same subject may differ only in them. */
 const subjectWords = (content: string): ReadonlySet<string> => new Set([...wordStems(content)].filter((stem) => !/\p{N}/u.test(stem)));

@@ -3,11 +3,11 @@ import type { Store } from "../../store/store.ts";
 import { systemWriter } from "../../store/store.ts";
 import { leaseKeys } from "../keyspace.ts";
 
-/** The last holder of a lapsed lease stays known this long, so that it may go on if nobody took over. */
+/** The last holder of a lapsed lease stays on record this long, so that it can continue if no other holder took the lease. */
 const rememberedMs = 24 * 3_600_000;
 const pageSize = 200;
 
-/** A chore: forgets, a page at a time, who held leases that lapsed long ago. Tokens are revisions, so none can come back. */
+/** A background task that deletes the holders of long-lapsed leases, one page at a time. Tokens are revisions, so no token can be reused. */
 export function openHolderChore(): (store: Store) => Promise<void> {
   let cursor: string | undefined;
   return async (store) => {
@@ -19,7 +19,7 @@ export function openHolderChore(): (store: Store) => Promise<void> {
       const deadline = leaseKeys.deadline(leaseKeys.resourceOfHolder(holder.key));
       const { entries } = await store.read(keyRange(deadline), { values: false });
       if (entries.length > 0) continue;
-      // Renewals do not touch the holder, so the day counts from what history says of the end; no longer said, it was long ago.
+      // Renewals do not rewrite the holder, so the 24 hours count from the end of the lease in the log. If the log no longer shows it, the lease ended long ago.
       const { rows } = await store.log({ ranges: [keyRange(deadline)], reverse: true, narrow: true, lenient: true, limit: 1, values: false });
       if (rows.some((row) => page.nowMs - Math.max(row.atMs, row.expiresAtMs ?? 0) < rememberedMs)) continue;
       await store.commit({

@@ -7,7 +7,7 @@ import type { Lease } from "./lease.ts";
 import { toLease, toTicket } from "./lease.ts";
 
 export interface LeaseOverview extends Pick<Lease, "resource" | "holder" | "token" | "heldSinceMs" | "expiresAtMs"> {
-  /** Who waits in line for it, first come first; no more than `waitersMax`. */
+  /** The queued waiters, first come first served, at most `waitersMax`. */
   readonly waiters: readonly string[];
 }
 
@@ -19,10 +19,10 @@ export interface LeasePage {
 }
 
 const waitersMax = 50;
-/** Leases looked up with one read: three keys each. */
+/** Leases per read; each needs two keys, the holder and the waiting marker. */
 const readAtOnce = 300;
 
-/** Live leases in the order of their names, with their age and who waits, for a person who asks what is stuck. */
+/** Live leases in name order, with their age and waiters, for a person who wants to know what is stuck. */
 export const readLeaseOverview = (scope: Pick<Scope, "store">, limit: number, after?: string): Promise<LeasePage> =>
   readTogether(scope.store, (store) => readPage({ store }, limit, after));
 

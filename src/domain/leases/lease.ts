@@ -3,41 +3,41 @@ import type { Check, Entry, Range, Revision, Snapshot, Write } from "../../store
 import { leaseKeys } from "../keyspace.ts";
 import { number, object, optional, storedAs, string } from "../stored-record.ts";
 
-/** A lease that is held. Whoever shows one shows a part of this. */
+/** A held lease. Other views of a lease are subsets of this type. */
 export interface Lease extends StoredHold {
   readonly resource: string;
-  /** The fencing token: the revision at which this holder took it. */
+  /** The fencing token: the revision at which this holder acquired the lease. */
   readonly token: Revision;
-  /** When this holder took it; renewals do not change it. */
+  /** When this holder acquired the lease; renewals do not change it. */
   readonly heldSinceMs: number;
-  /** Last acquire or renewal. */
+  /** The time of the last acquisition or renewal. */
   readonly renewedAtMs: number;
   readonly expiresAtMs: number;
 }
 
 export type LiveLease = Pick<Lease, "holder" | "token" | "expiresAtMs" | "ttlMs">;
 
-/** What the two keys of a lease say. The last holder stays known after a lapse, until someone else takes over. */
+/** The contents of a lease's two keys. The last holder stays on record after a lapse until someone else takes over. */
 export interface LeaseRecord {
   readonly live?: LiveLease;
   readonly last?: Pick<Lease, "holder" | "token" | "ttlMs">;
 }
 
-/** As stored, under the holder's key and under the deadline's. */
+/** The stored value of both the holder key and the deadline key. */
 export interface StoredHold {
   readonly holder: string;
   readonly ttlMs: number;
-  /** The id of the workspace its holder worked in; absent where that was not known. */
+  /** The id of the holder's workspace; absent if unknown. */
   readonly workspace?: string;
 }
 
 export const holdForm = object<StoredHold>({ holder: string, ttlMs: number, workspace: optional(string) });
 export const toHold = storedAs(holdForm);
 
-/** Somebody who waits in line. */
+/** A waiter's place in the queue. */
 export const toTicket = storedAs(object<Pick<StoredHold, "holder">>({ holder: string }));
 
-/** A live lease, from its deadline and, where that was read, its holder. Without the latter its token is the one of the last renewal. */
+/** Builds a live lease from its deadline and its holder. If the holder was not read, the token and start time are those of the last renewal. */
 export function toLease(deadline: Entry, holder: Entry | undefined): Lease {
   const taken = holder ?? deadline;
   return {
@@ -64,7 +64,7 @@ export function leaseIn(snapshot: Pick<Snapshot, "entries">, resource: string): 
   return { last, live: { holder: last.holder, token: last.token, ttlMs, expiresAtMs: deadline.expiresAtMs as number } };
 }
 
-/** Add to any commit that must land only while the lease is live and the token is the current one. Renewing does not change it. */
+/** Checks for a commit that must succeed only while the lease is live and this token is current. They survive renewals. */
 export const guard = (resource: string, token: Revision): { resource: string; token: Revision; checks: readonly Check[] } => ({
   resource,
   token,
@@ -74,21 +74,22 @@ export const guard = (resource: string, token: Revision): { resource: string; to
   ],
 });
 
-/** What history says of a lease's changes. A workflow claim is a lease that speaks of its run. */
+/** How history records changes to a lease. Changes to a workflow claim are recorded under its run. */
 export interface HistorySubject {
   readonly kind: string;
   readonly subject: string;
 }
 
-/** A new holder: both keys are written, so the token is this commit's revision. */
+/** Writes for a new holder. Both keys are written, so the token is this commit's revision. */
 export const takeWrites = (resource: string, holder: string, ttlMs: number, historySubject: HistorySubject, op: string | undefined, workspace?: string): Write[] => [
   { op: "put", key: leaseKeys.holder(resource), value: { holder, ttlMs, ...(workspace === undefined ? {} : { workspace }) } },
   extendWrite(resource, holder, ttlMs, historySubject, op),
 ];
 
 /**
- * The same holder for longer: only the deadline is written, so the token stays. `op` undefined = another write of the commit carries the record.
- * `leftMs`: what the holder has left in any case, where asking again must not make it less.
+ * Extends the lease of the same holder. Only the deadline is written, so the token stays.
+ * `op` undefined = another write of the commit carries the record.
+ * `leftMs`: the time left on the lease, which a repeated acquire must not shorten.
  */
 export const extendWrite = (resource: string, holder: string, ttlMs: number, historySubject: HistorySubject, op: string | undefined, leftMs = 0): Write => ({
   op: "put",

@@ -13,7 +13,7 @@ export interface AcquireInput {
   readonly resource: string;
   readonly holder: string;
   readonly ttlMs: number;
-  /** The id of the workspace the holder works in. */
+  /** The id of the holder's workspace. */
   readonly workspace?: string;
 }
 export type AcquireResult =
@@ -23,7 +23,7 @@ export type AcquireResult =
 interface Refusal {
   readonly ok: false;
   readonly resource: string;
-  /** Undefined: the lease is free, but others are waiting in line for it. */
+  /** Undefined: the lease is free, but others are queued for it. */
   readonly heldBy?: string;
   readonly expiresAtMs?: number;
   readonly queuePosition?: number;
@@ -36,7 +36,7 @@ interface AcquireNote {
   readonly token: number | null;
 }
 
-/** Takes a free lease or extends one's own; says who holds it otherwise. With `waitMs`, waits in line for it. */
+/** Acquires a free lease or extends the holder's own; otherwise returns who holds it. With `waitMs`, queues for it. */
 export async function acquireLease(scope: Scope, { resource, holder, ttlMs, workspace, waitMs = 0 }: AcquireInput & { readonly waitMs?: number }): Promise<AcquireResult> {
   requireLeaseInput(resource, holder, ttlMs);
   const take = (checks: readonly Check[], alsoWrite: readonly Write[] = []): Decision<AcquireNote, AcquireResult> => ({
@@ -51,7 +51,7 @@ export async function acquireLease(scope: Scope, { resource, holder, ttlMs, work
   const line = new WaitQueue(scope, resource, holder, waitMs);
   try {
     const result = await transact<AcquireNote, AcquireResult>(scope, {
-      // The common case, a free lease, is committed blind; only a refusal makes us read.
+      // A free lease is the common case, so the first attempt commits without reading. Only a rejected commit causes a read.
       async decide(attempt) {
         if (attempt === 0) return take(free);
         for (;;) {
@@ -76,12 +76,12 @@ export async function acquireLease(scope: Scope, { resource, holder, ttlMs, work
         resource,
         holder: note.holder,
         token: note.token ?? committed.revision,
-        // The deadline is the last write of both paths.
+        // The deadline is the last write on both paths.
         expiresAtMs: committed.writes.at(-1)?.expiresAtMs as number,
         renewed: note.token !== null,
       }),
     });
-    // The caller went away while its turn was being written: nobody else would give the lease back.
+    // The caller disconnected while its turn was being committed, so the lease must be released here.
     if (result.ok && !result.renewed && line.joined && scope.signal?.aborted) {
       await releaseLease({ ...scope, request: undefined }, { resource, holder, token: result.token });
       return { ok: false, resource };
@@ -111,7 +111,7 @@ export function renewLease(scope: Scope, { resource, holder, ttlMs, token }: Acq
   });
 }
 
-/** True exactly when a live lease of this holder (and token) was given up. */
+/** True exactly when a live lease of this holder (and token) was released. */
 export function releaseLease(
   scope: Scope,
   { resource, holder, token }: { readonly resource: string; readonly holder: string; readonly token?: Revision },
@@ -133,7 +133,7 @@ export function releaseLease(
 
 export type HeldLease = Pick<Lease, "resource" | "holder" | "expiresAtMs" | "renewedAtMs">;
 
-/** Live leases in the order of their names. */
+/** Live leases in name order. */
 export async function listLeases(
   { store }: Scope,
   { limit, after }: { readonly limit: number; readonly after?: string },

@@ -7,23 +7,23 @@ import { leaseKeys } from "../keyspace.ts";
 import type { LiveLease } from "./lease.ts";
 import { leaseIn, leaseRanges } from "./lease.ts";
 
-/** A ticket lives this long without a sign of life from its owner: a crashed waiter blocks the line no longer than that. */
+/** A ticket expires this long after its last refresh, so a crashed waiter blocks the queue no longer than this. */
 const ticketTtlMs = 6_000;
 const refreshEveryMs = 2_000;
 
-/** Both the lease's own keys and its queue lie under this prefix. */
+/** The lease's keys and its queue share this prefix. */
 const leaseArea = { start: "lease/", end: "lease0" };
 
-/** Our turn: what the commit that takes the lease must check and clean up. Or the time is up, or nobody waits for the answer any more. */
+/** "ours": what the commit that acquires the lease must check and clean up. "not yet": the wait timed out, or the caller is gone. */
 export type Turn =
   | { readonly is: "ours"; readonly checks: readonly Check[]; readonly writes: readonly Write[] }
-  /** Another call of the same holder got it meanwhile. */
+  /** Another call by the same holder acquired the lease meanwhile. */
   | { readonly is: "already ours" }
   | { readonly is: "not yet"; readonly live?: LiveLease; readonly position: number };
 
 /**
- * First come, first served. Each waiter holds a ticket (an entry that expires unless refreshed); whoever has the oldest
- * live ticket takes the lease when it is free. While anyone waits, the `waiting` entry keeps newcomers from overtaking.
+ * First come, first served. Each waiter holds a ticket (an entry that expires unless refreshed); the oldest live ticket gets the lease when it is free.
+ * While anyone waits, the `waiting` entry keeps newcomers from overtaking.
  */
 export class WaitQueue {
   readonly #scope: Scope;
@@ -40,7 +40,7 @@ export class WaitQueue {
     this.#untilMs = scope.clock.nowMs() + waitMs;
   }
 
-  /** Waits until the lease is free and we are first, or the time is up. */
+  /** Waits until the lease is free and this waiter is first, or the time is up. */
   async awaitTurn(): Promise<Turn> {
     const { store, clock, signal } = this.#scope;
     for (;;) {
@@ -52,21 +52,21 @@ export class WaitQueue {
       const position = tickets.indexOf(ticket);
       if (live?.holder === this.#holder) return { is: "already ours" };
       const leftMs = this.#untilMs - clock.nowMs();
-      // A caller that is gone must not be given the lease: nobody would release it.
+      // A disconnected caller must not get the lease, because the lease would then stay held until it expires.
       if (signal?.aborted) return { is: "not yet", live, position: position + 1 };
       if (live === undefined && position === 0) {
         const sign = snapshot.entries.find((entry) => entry.key === waiting);
         return this.#turn(ticket, tickets.length === 1 ? sign?.revision : undefined);
       }
       if (leftMs <= 0) return { is: "not yet", live, position: position + 1 };
-      // Nothing is written when a lease or a ticket ahead expires, so look again at the first such moment.
+      // Nothing is written when a lease or a ticket ahead expires, so check again at the next expiry.
       const expiries = snapshot.entries.flatMap((entry) => (entry.expiresAtMs === undefined ? [] : [entry.expiresAtMs - snapshot.nowMs]));
       const nextMs = Math.max(1, Math.min(leftMs, this.#refreshAtMs - clock.nowMs(), ...expiries));
       await waitForChange(store, clock, leaseArea, snapshot.revision, nextMs, signal);
     }
   }
 
-  /** `lastSign`: the revision of the `waiting` entry if this is the only waiter. A waiter that joined since then has written it again, so it stays. */
+  /** `lastSign`: the revision of the `waiting` entry if this is the only waiter. A later waiter rewrites the entry, which makes the commit fail and keeps the entry. */
   #turn(ticket: string, lastSign: Revision | undefined): Turn {
     const waiting = leaseKeys.waiting(this.#resource);
     return {
@@ -80,7 +80,7 @@ export class WaitQueue {
     };
   }
 
-  /** Joins the line, and from then on keeps the ticket alive. */
+  /** Joins the queue on the first call and keeps the ticket alive after that. */
   async #showSignOfLife(): Promise<string> {
     const { store, clock, writer } = this.#scope;
     const nowMs = clock.nowMs();
@@ -104,8 +104,8 @@ export class WaitQueue {
   }
 
   /**
-   * Timed out, cancelled or failed: do not make the others wait for the ticket to expire, nor newcomers for the sign that somebody waits.
-   * Whoever joins meanwhile writes that sign anew, and then it stays. Harmless when the lease was taken.
+   * Called after a timeout, a cancellation or a failure. Deletes the ticket so that others need not wait for it to expire, and the `waiting` entry so
+   * that newcomers need not queue. A waiter that joins meanwhile rewrites the `waiting` entry, which then stays. Harmless if the lease was acquired.
    */
   async leave(): Promise<void> {
     const ticket = this.#ticket;
@@ -130,7 +130,7 @@ export class WaitQueue {
       }
       await store.commit({ writes: [{ op: "delete", key: ticket }], writer });
     } catch {
-      // The ticket expires by itself.
+      // Ignored: the ticket expires anyway.
     }
   }
 

@@ -5,14 +5,14 @@ import type { Note } from "../knowledge/note.ts";
 import type { ResearchCheckpoint } from "../research/checkpoint.ts";
 import { requireCheckpoint } from "../research/checkpoints.ts";
 
-/** Readable copies of checkpoints and notes outside the store, for people and for git. The store is the truth. */
+/** Readable copies of checkpoints and notes outside the store, for people and for git. The store is authoritative. */
 export interface Mirror {
-  /** Each writes one file and returns its path; null where none is wanted. */
+  /** Each method writes one file and returns its path, or null if no file is wanted. */
   checkpoint(checkpoint: ResearchCheckpoint): Promise<string | null>;
   note(note: Note): Promise<string | null>;
 }
 
-/** Where the copy lies; a copy that could not be written never undoes what was saved. */
+/** The path of the copy. A failure to write the copy never undoes the save. */
 export type Mirrored = { readonly path: string } | { readonly path: null; readonly warning?: string };
 
 type Reader = Pick<Scope, "store">;
@@ -26,8 +26,8 @@ export async function mirrorCheckpoint(scope: Reader, mirror: Mirror | undefined
 const attemptsMax = 5;
 
 /**
- * Writes the note as it is now, and again until it did not change while the file was written: of two writers
- * the slower one would else leave the older text behind.
+ * Writes the current note, and repeats until the note did not change while the file was being written.
+ * Otherwise the slower of two writers could leave the older text in the file.
  */
 export async function mirrorNote(scope: Reader, mirror: Mirror | undefined, name: string): Promise<Mirrored> {
   if (mirror === undefined) return { path: null };
@@ -46,13 +46,13 @@ async function attempt(write: () => Promise<string | null>): Promise<Mirrored> {
   try {
     return { path: await write() };
   } catch (error) {
-    return { path: null, warning: `Saved in the store, but not as a file: ${reasonOf(error)}` };
+    return { path: null, warning: `Saved in the store, but the mirror file could not be written: ${reasonOf(error)}` };
   }
 }
 
-/** Our own refusals say what is wrong; of the system's errors only the code is told, because their texts name paths. */
+/** Holdfast's own errors are safe to show. For system errors only the code is shown, because their messages contain paths. */
 function reasonOf(error: unknown): string {
   if (isHoldfastError(error)) return error.message;
   const { code } = error as { readonly code?: unknown };
-  return `the system refused it (${typeof code === "string" ? code : "unknown"}).`;
+  return `system error (${typeof code === "string" ? code : "unknown"}).`;
 }

@@ -3,43 +3,43 @@ import { everything } from "../../store/ranges.ts";
 import type { Revision, Store } from "../../store/store.ts";
 
 export interface CommitRate {
-  /** False: history does not reach back that far. */
+  /** False if history does not reach back that far. */
   readonly complete: boolean;
-  /** So much happened that some minutes' beginnings are not found yet; what is shown lies close, and the next answer closer. */
+  /** True if the store was so busy that some minute boundaries are still estimates. Each further request brings them closer. */
   readonly estimated: boolean;
-  /** Oldest first; the last one is not over yet. */
+  /** Oldest first; the last minute is still in progress. */
   readonly minutes: readonly { readonly atMs: number; readonly commits: number; readonly through: Revision }[];
-  /** The revision that was current when the first of them began. */
+  /** The current revision at the start of the first minute. */
   readonly since: Revision;
 }
 
-/** Revisions that were never given to anybody: above the first number and below the second (see NamespaceFacts). */
+/** Revision numbers without a commit: above the first number and below the second (see NamespaceFacts). */
 export type Gaps = readonly (readonly [kept: Revision, base: Revision])[];
 
-/** What is known of when commits happened around the beginnings of minutes; the past does not change, so a later read continues from it. */
+/** Known commit times near minute boundaries. The past does not change, so the next read starts from them. */
 export interface RateMemory {
   points: readonly Point[];
 }
 interface Point {
   readonly revision: Revision;
-  /** Of the newest row at or below it; minus infinity when none is kept. */
+  /** The time of the newest row at or below `revision`; minus infinity if no such row is stored. */
   readonly atMs: number;
 }
 export const newRateMemory = (): RateMemory => ({ points: [] });
 
 const minuteMs = 60_000;
-/** Steps of time in one answer; a minute each unless another length is requested. */
+/** The number of time steps in one response; each is a minute unless another length is requested. */
 export const stepsShown = 60;
-/** Rows read at once from the end of the log: of a quiet hour they are all there is to know. */
+/** Rows read at once from the end of the log. For a quiet hour, they are all that is needed. */
 const newestRows = 300;
-/** Single looks into the log for one answer: the beginnings of a busy hour's minutes are estimated at first, and found with the next answers. */
+/** Single-row log reads per response. In a busy hour, minute boundaries start as estimates and become accurate over the next responses. */
 const looksMax = 120;
-/** A minute's beginning may be off by this part of the hour's commits: a bar's height does not show less. */
+/** A minute boundary may be off by this fraction of the hour's commits, which is too little to see in a bar chart. */
 const precision = 1 / 4_000;
 
 /**
- * Commits per minute over the last hour, without reading them: revisions are numbered one by one, so what happened in a minute is the difference
- * of two revisions, and which one was the last before a given moment is found by looking at a few rows of the log.
+ * Commits per minute over the last hour, without reading the commits. Revisions are consecutive, so the commits in a minute are the
+ * difference of two revisions. A few reads of the log find the last revision before each minute boundary.
  */
 export async function readCommitRate(
   store: Store,
@@ -48,7 +48,7 @@ export async function readCommitRate(
 ): Promise<CommitRate> {
   const lastMs = Math.floor(nowMs / stepMs) * stepMs;
   const starts = Array.from({ length: stepsShown }, (_, i) => lastMs - (stepsShown - 1 - i) * stepMs);
-  // The store was set back under us: what was seen did not happen.
+  // The store was rolled back, so the remembered points are no longer valid.
   if (memory.points.some((point) => point.revision > revision)) memory.points = [];
   const { points, estimated } = await findBeginnings(store, memory.points, starts, revision);
   memory.points = starts.flatMap((atMs) => [below(points, atMs), above(points, atMs) ?? []].flat()).filter((point, i, all) => all.indexOf(point) === i);
@@ -61,10 +61,10 @@ export async function readCommitRate(
   return { complete: await isKept(store, since), estimated, minutes, since };
 }
 
-/** How many of the numbers between two revisions were passed over. */
+/** How many revision numbers between two revisions have no commit. */
 const leapt = (gaps: Gaps, from: Revision, to: Revision): number => gaps.reduce((sum, [kept, base]) => sum + Math.max(0, Math.min(to, base) - Math.max(from, kept) - 1), 0);
 
-/** Many minutes are looked for at once: what one of them finds narrows the others too, and the questions of a round travel together. */
+/** Searches for all boundaries at once: each point found narrows the other searches too, and each round sends its reads together. */
 async function findBeginnings(
   store: Store,
   known: readonly Point[],
@@ -90,7 +90,7 @@ async function findBeginnings(
 const below = (points: readonly Point[], atMs: number): Point => points.findLast((point) => point.atMs < atMs) ?? (points[0] as Point);
 const above = (points: readonly Point[], atMs: number): Point | undefined => points.find((point) => point.atMs >= atMs);
 
-/** Where to look next: by proportion, as if commits came evenly, but never near an end, because they come in bursts. */
+/** The next revision to read. Interpolation assumes an even rate, but commits come in bursts, so the result stays away from both ends. */
 function between(from: Point, to: Point, atMs: number): Revision {
   const width = to.revision - from.revision;
   return from.revision + Math.min(width - 1, Math.max(1, Math.round(width * Math.min(0.7, Math.max(0.3, shareOf(from, to, atMs))))));
@@ -98,7 +98,7 @@ function between(from: Point, to: Point, atMs: number): Revision {
 
 const shareOf = (from: Point, to: Point, atMs: number): number => (Number.isFinite(from.atMs) ? (atMs - from.atMs) / (to.atMs - from.atMs) : 0.5);
 
-/** The last revision before a moment, as far as it is known; between two points, by proportion. */
+/** The last revision before a time, interpolated between two known points. */
 function estimate(points: readonly Point[], atMs: number): Revision {
   const [from, to] = [below(points, atMs), above(points, atMs)];
   if (to === undefined || !Number.isFinite(from.atMs)) return from.revision;
@@ -112,14 +112,14 @@ async function readNewest(store: Store, revision: Revision): Promise<readonly Po
 }
 
 async function probe(store: Store, revision: Revision): Promise<Point> {
-  // One revision alone costs its own few rows. Where compaction has been it may have none left: then the newest one before it.
+  // Reading a single revision costs only its own few rows. After compaction it may have none left; the newest row before it is used then.
   const asked = { ranges: [everything], before: revision + 1, limit: 1, values: false, lenient: true } as const;
   const [row] = (await store.log({ ...asked, after: Math.max(0, revision - 1) })).rows;
   const [found] = row === undefined && revision > 0 ? (await store.log({ ...asked, reverse: true })).rows : [row];
   return { revision, atMs: found?.atMs ?? Number.NEGATIVE_INFINITY };
 }
 
-/** Is history whole from there on? */
+/** Whether history after this revision is complete. */
 async function isKept(store: Store, after: Revision): Promise<boolean> {
   try {
     await store.log({ ranges: [everything], after, limit: 1, values: false });

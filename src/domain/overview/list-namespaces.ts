@@ -19,11 +19,11 @@ export interface NamespacesReader {
 
 export interface NamespacesQuery {
   readonly limit: number;
-  /** The last name of the page before. */
+  /** The last name of the previous page. */
   readonly after?: string;
 }
 
-/** Namespaces that callers can use, in the order of their names, with how much each holds. */
+/** Namespaces that callers can use, in name order, with the number of entries in each. */
 export async function listNamespaces(
   reader: NamespacesReader,
   { limit, after }: NamespacesQuery,
@@ -33,7 +33,7 @@ export async function listNamespaces(
     .sort(compareKeys)
     .filter((name) => after === undefined || compareKeys(name, after) > 0);
   const namespaces: NamespaceOverview[] = [];
-  // One after the other: a store with many namespaces has other callers too.
+  // One at a time, so that a store with many namespaces stays responsive for other callers.
   for (const namespace of names.slice(0, limit)) {
     const store = reader.storeOf(namespace);
     const { revision } = await store.position();

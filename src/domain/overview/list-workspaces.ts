@@ -7,17 +7,17 @@ import { listKnownWorkspaces } from "../workspace/known-workspaces.ts";
 export interface WorkspaceOverview {
   readonly id: string;
   readonly name: string;
-  /** The newest journal entry that was saved in it; entries for every workspace do not count. */
+  /** The newest journal entry saved in this workspace; global entries do not count. */
   readonly lastEntry?: JournalEntry;
 }
 
 export interface WorkspacesQuery {
   readonly limit: number;
-  /** The last id of the page before. */
+  /** The last id of the previous page. */
   readonly after?: string;
 }
 
-/** Workspaces that something was saved in, in the order of their ids, each with its newest journal entry. */
+/** Workspaces with saved data, in id order, each with its newest journal entry. */
 export const listWorkspaces = (
   scope: Pick<Scope, "store">,
   { limit, after }: WorkspacesQuery,

@@ -7,28 +7,28 @@ import type { LeaseOverview } from "../leases/lease-overview.ts";
 import { asItHappened } from "../log-order.ts";
 
 /**
- * What happened lately, gathered from the log and kept between two looks: a look reads what came since the last one, and where that is too much,
- * the newest of it. So it costs the same however long the history is and however often somebody looks.
+ * Recent activity, collected from the log and kept between calls. Each call reads what was added since the last one, or only the newest part
+ * if that is too much. The cost therefore depends neither on the length of the history nor on how often a person looks.
  */
 export interface RecentWork {
-  /** By the name it gave itself, or the writer's where it gave none: the last thing each did. The latest stand last. */
+  /** The last change by each agent, most recent last. Keyed by the agent's own label or, without one, by the writer. */
   readonly agents: Map<string, LogRow>;
-  /** Rows of leases' deadlines, as they happened: taken and renewed is a put, given up a delete, lapsed an expiry. */
+  /** Log rows of lease deadlines, in order: a put is an acquisition or a renewal, a delete is a release, an expiry is a lapse. */
   holds: readonly LogRow[];
-  /** Everything up to here was looked at … */
+  /** Everything up to this revision has been read … */
   through: Revision;
-  /** … and nothing from here down. */
+  /** … and nothing at or below this one. */
   since: Revision;
 }
 
 export const newRecentWork = (): RecentWork => ({ agents: new Map(), holds: [], through: 0, since: 0 });
 
-/** Revisions gone back at most, rows read for one look, and what is kept in memory. */
+/** Limits: how many revisions to go back, how much to read per call, and how much to keep in memory. */
 const recent = { revisionsMax: 5_000, pagesMax: 3, agentRowsMax: 250, holdsMax: 4_000, agentsMax: 200 } as const;
 
-/** Brings it up to this revision. Nothing older than `sinceMs` is kept. */
+/** Updates `work` to this revision. Holds older than `sinceMs` are dropped. */
 export async function followWork(store: Store, work: RecentWork, { revision, sinceMs }: { readonly revision: Revision; readonly sinceMs: number }): Promise<void> {
-  // The store was set back under us.
+  // The store was rolled back, so everything is read again.
   if (revision < work.through) Object.assign(work, newRecentWork());
   const after = Math.max(work.through, revision - recent.revisionsMax);
   const query = { after, before: revision + 1, reverse: true, lenient: true } as const;
@@ -37,7 +37,7 @@ export async function followWork(store: Store, work: RecentWork, { revision, sin
     readHolds(store, { ...query, ranges: [leaseKeys.deadlines] }),
   ]);
   for (const row of told.rows.toSorted(asItHappened)) {
-    // What the store does by itself is not an agent's work.
+    // The store's own writes are not an agent's work.
     if (row.writer === systemWriter) continue;
     const who = row.agent ?? row.writer;
     work.agents.delete(who);
@@ -52,7 +52,7 @@ export async function followWork(store: Store, work: RecentWork, { revision, sin
   work.through = revision;
 }
 
-/** `since`: nothing from there down was looked at. */
+/** `since`: nothing at or below this revision was read. */
 async function readHolds(store: Store, query: LogQuery & { readonly after: Revision }): Promise<{ readonly rows: LogRow[]; readonly since: Revision }> {
   const rows: LogRow[] = [];
   let { before } = query;
@@ -67,7 +67,7 @@ async function readHolds(store: Store, query: LogQuery & { readonly after: Revis
 
 export interface Occupancy {
   readonly resource: string;
-  /** Oldest first; an open end is held now. */
+  /** Oldest first; a span without an end is still held. */
   readonly spans: readonly HeldSpan[];
 }
 interface HeldSpan {
@@ -76,15 +76,15 @@ interface HeldSpan {
   readonly untilMs?: number;
 }
 
-/** From when on it is known who held what, where not everything since a moment was looked at. */
+/** The time from which the holders are known, if not everything since `sinceMs` was read. */
 export const knownSince = ({ holds }: RecentWork, sinceMs: number): number => Math.max(sinceMs, holds[0]?.atMs ?? sinceMs);
 
-/** Who held what since a moment. `live`: what is held now, of which the store knows since when. `complete`: whether all since that moment was looked at. */
+/** Who held which resource since a given time. `live`: leases held now, for which the store knows the start. `complete`: whether everything since that time was read. */
 export function occupancyOf(
   work: RecentWork,
   { sinceMs, nowMs, live, complete }: { readonly sinceMs: number; readonly nowMs: number; readonly live: readonly LeaseOverview[]; readonly complete: boolean },
 ): readonly Occupancy[] {
-  // What was held before the first row that was looked at is not known, and must not be drawn.
+  // Holders before the first row that was read are unknown and must not be drawn.
   const knownSinceMs = complete ? sinceMs : knownSince(work, sinceMs);
   const byResource = new Map<string, LogRow[]>(live.map(({ resource }) => [resource, []]));
   for (const row of work.holds) {
@@ -123,7 +123,7 @@ function spansOf(
     }
     const { holder } = toHold(row);
     if (open !== undefined && (open.holder !== holder || open.expiresAtMs <= row.atMs)) close(row.atMs);
-    // The first row that is left may be a renewal: then it was held already.
+    // If the first row is a renewal, the lease was already held.
     open ??= { holder, fromMs: i === 0 && row.record?.op === "renew" ? knownSinceMs : row.atMs, expiresAtMs: 0 };
     open.expiresAtMs = row.expiresAtMs ?? Number.POSITIVE_INFINITY;
   }

@@ -7,6 +7,7 @@ import { globalJournal } from "../journal/journal.ts";
 import { toJournalEntry } from "../journal/journal-entry.ts";
 import { journalKeys, knowledgeKeys, researchKeys, stateKeys, workflowKeys } from "../keyspace.ts";
 import { toNoteContent } from "../knowledge/note.ts";
+import { noteTitle } from "../knowledge/note-title.ts";
 import { readLeaseOverview } from "../leases/lease-overview.ts";
 import { toResearch } from "../research/checkpoint.ts";
 import { findRuns } from "../workflows/find-runs.ts";
@@ -22,13 +23,13 @@ export interface EverythingHit {
 
 export interface Everything {
   readonly hits: readonly EverythingHit[];
-  /** Of these kinds more was found than is given. */
+  /** Kinds with more hits than are returned. */
   readonly more: readonly EverythingHit["kind"][];
-  /** Kinds of which there is more than was looked through, and how many were. */
+  /** Kinds that were searched only in part, with the number of entries searched. */
   readonly looked: Readonly<Partial<Record<EverythingHit["kind"], number>>>;
 }
 
-/** Hits of one kind, one more than is shown where there are as many; `looked` where it was not looked through whole. */
+/** Hits of one kind, up to one more than is shown. `looked` is set if the kind was searched only in part. */
 interface Found {
   readonly kind: EverythingHit["kind"];
   readonly hits: readonly EverythingHit[];
@@ -40,16 +41,16 @@ export interface SearchScope {
   readonly skills: readonly string[];
 }
 
-/** How far each kind is looked through, and how much of it is shown. */
+/** How many entries of each kind are searched; `places` counts journals. */
 const looked = { keys: 2_000, runs: 200, leases: 300, places: 200 } as const;
 const shownPerKind = 10;
-/** One more than is shown tells whether there are more. */
+/** One extra hit shows whether there are more. */
 const wantedPerKind = shownPerKind + 1;
 const excerptCharacters = 200;
 
 /**
- * Everything that has a name or a text like this. What was written for readers is found by its words, the rest by its name:
- * keys that begin so and then those that contain it, runs and leases among the newest.
+ * Finds everything with a matching name or text. Notes, journal entries and research are found by their words, the rest by name:
+ * keys that start with the query, then keys that contain it, then matches among the newest runs and among the leases.
  */
 export async function searchEverything(scope: Scope, question: string, searched: SearchScope): Promise<Everything> {
   const lower = question.toLowerCase();
@@ -149,7 +150,8 @@ async function findWritten({ store }: Scope, question: string, { workspaceIds, s
 function writtenHit(kind: "journal" | "note" | "research", entry: Entry): EverythingHit {
   if (kind === "note") {
     const name = knowledgeKeys.nameOf(entry.key);
-    return { kind, id: name, title: name, excerpt: cut(toNoteContent(entry).content), atMs: entry.updatedAtMs };
+    const { content } = toNoteContent(entry);
+    return { kind, id: name, title: noteTitle({ content, id: name }), excerpt: cut(content.replace(/^#{1,6}\s+/, "")), atMs: entry.updatedAtMs };
   }
   if (kind === "journal") {
     const { id, description, createdAtMs } = toJournalEntry(entry);

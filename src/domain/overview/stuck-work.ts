@@ -2,19 +2,21 @@ import { keyRange } from "../../store/ranges.ts";
 import { readTogether } from "../../store/read-together.ts";
 import type { Range } from "../../store/store.ts";
 import type { Scope } from "../../store/transact.ts";
+import type { EffectView } from "../effects/find-effects.ts";
+import { listEffects } from "../effects/find-effects.ts";
 import { leaseKeys, workflowKeys } from "../keyspace.ts";
 import { toHold } from "../leases/lease.ts";
 import type { LeaseOverview } from "../leases/lease-overview.ts";
 import { isFinished, toRun } from "../workflows/workflow.ts";
 import type { RunView } from "../workflows/workflows.ts";
 
-/** A run that somebody had in hand and nobody holds now. */
+/** An unfinished run whose claim lapsed and that has no holder now. */
 export interface AbandonedRun extends Pick<RunView, "runId" | "name" | "lastStep"> {
-  /** Whose claim lapsed. */
+  /** The agent whose claim lapsed. */
   readonly holder: string;
-  /** Of that claim. */
+  /** The token of that claim. */
   readonly token: number;
-  /** When that one last gave a sign of life, as far as the run shows it. */
+  /** The last change to the run, as the best record of when its holder was last active. */
   readonly sinceMs: number;
 }
 
@@ -22,21 +24,25 @@ export interface StuckWork {
   readonly abandoned: readonly AbandonedRun[];
   readonly longHeld: readonly LeaseOverview[];
   readonly awaited: readonly LeaseOverview[];
+  /** Effects whose outcome nobody knows, the first of them. */
+  readonly unknown: readonly EffectView[];
 }
 
 const longHeldMs = 3_600_000;
 const claimsScannedMax = 500;
+const unknownMax = 50;
 
-/** What waits for somebody who may never come: lapsed claims, leases held for long, lines of waiters. `leases`: those that are live. */
+/** Work that may be stuck: lapsed claims, effects with an unknown outcome, leases held for a long time, and leases with waiters. `leases`: the live leases. */
 export async function findStuckWork({ store }: Pick<Scope, "store">, leases: readonly LeaseOverview[], nowMs: number): Promise<StuckWork> {
   return {
     abandoned: await readTogether(store, (together) => findAbandoned({ store: together })),
     longHeld: leases.filter((lease) => nowMs - lease.heldSinceMs > longHeldMs),
     awaited: leases.filter((lease) => lease.waiters.length > 0),
+    unknown: (await listEffects({ store }, { state: "unknown", limit: unknownMax })).effects,
   };
 }
 
-/** The last holder of a run stays known until somebody else takes it: without a deadline beside it, its claim has lapsed. */
+/** The last holder of a run stays on record until someone else takes the run. A holder without a deadline means that the claim has lapsed. */
 async function findAbandoned({ store }: Pick<Scope, "store">): Promise<AbandonedRun[]> {
   const { entries: holders } = await store.read(leaseKeys.claimHolders, { limit: claimsScannedMax });
   if (holders.length === 0) return [];

@@ -11,7 +11,7 @@ import { requireResearchContent } from "./checkpoint.ts";
 import { checkpointWrites } from "./checkpoints.ts";
 
 export interface ForeignCheckpoint extends ResearchContent {
-  /** As it was called there. */
+  /** The id it had in the source. */
   readonly id: string;
   readonly savedAtMs: number;
 }
@@ -19,7 +19,7 @@ export interface ForeignCheckpoint extends ResearchContent {
 const idForm = /^[\p{L}\p{N}][\p{L}\p{N}\p{M}._-]*$/u;
 const idBytesMax = 180;
 
-/** Brings in a research checkpoint under its own id and time. */
+/** Imports a research checkpoint with its original id and time. */
 export function adoptCheckpoint(scope: Scope, { id, savedAtMs, ...rest }: ForeignCheckpoint, options: AdoptOptions): Promise<Landing> {
   if (!idForm.test(id) || id !== id.normalize("NFC") || Buffer.byteLength(id) > idBytesMax)
     throw invalidInput("id", `must begin with a letter or digit, then letters, digits and . _ -, at most ${idBytesMax} bytes`);
@@ -37,7 +37,7 @@ export function adoptCheckpoint(scope: Scope, { id, savedAtMs, ...rest }: Foreig
         { key, is: "absent" },
         { key: contentKey, version: equal?.version ?? 0 },
       ],
-      // An equal one that was saved here keeps being the one that is found.
+      // If an equal checkpoint was saved here before, lookups by content keep finding that one.
       writes: [...checkpointWrites(id, content, { savedAtMs, seenRevision: revision }), ...(equal === undefined ? [{ op: "put" as const, key: contentKey, value: id }] : [])],
     };
   });

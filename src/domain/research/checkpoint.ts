@@ -12,7 +12,7 @@ export const actionTypes = ["decision", "implementation", "learning", "explorati
 export interface Source {
   readonly id: string;
   readonly type: (typeof sourceTypes)[number];
-  /** What it says, in the researcher's words. */
+  /** What the source says, in the researcher's words. */
   readonly take: string;
   readonly relation: (typeof relations)[number];
 }
@@ -31,7 +31,7 @@ export interface Action {
   readonly type: (typeof actionTypes)[number];
 }
 
-/** The state of a line of research at one moment. Never changed: a later one continues it. */
+/** The state of a line of research at one moment. A checkpoint never changes; a later one continues it. */
 export interface ResearchContent {
   readonly coreQuestion: string;
   readonly thesis: string;
@@ -47,19 +47,19 @@ export interface ResearchContent {
   readonly workspace?: string;
   /** The full id of an earlier checkpoint. */
   readonly continues?: string;
-  /** What somebody who looks for it later would ask. */
+  /** Questions that a later reader would ask to find this checkpoint. */
   readonly questions?: readonly string[];
 }
 
 export interface ResearchCheckpoint extends ResearchContent {
   readonly id: string;
   readonly savedAtMs: number;
-  /** The authenticated principal, and the name the caller gave itself beside it. */
+  /** The authenticated principal, and the label the caller gave itself. */
   readonly writer: string;
   readonly agent?: string;
 }
 
-/** As stored, under its id. */
+/** The stored value; the id is part of the key. */
 export type StoredResearch = ResearchContent & Pick<ResearchCheckpoint, "savedAtMs">;
 
 export const toResearch = storedAs(
@@ -100,7 +100,7 @@ const contentFields = [
   "questions",
 ] as const satisfies readonly (keyof ResearchContent)[];
 
-/** The content, checked field by field, from whoever brings it: a caller or a mirror file. Field names are told as the tools spell them. */
+/** Checks content from a caller or a mirror file, field by field. Errors name fields as the tools spell them. */
 export function requireResearchContent(value: unknown): ResearchContent {
   const fields = requireFields(value, "checkpoint", contentFields);
   const { confidence } = fields;
@@ -108,7 +108,7 @@ export function requireResearchContent(value: unknown): ResearchContent {
   return withoutAbsent({
     coreQuestion: requireText(fields.coreQuestion, "core_question", textBytesMax),
     thesis: requireText(fields.thesis, "thesis", textBytesMax),
-    // JSON knows no negative zero.
+    // JSON has no negative zero.
     confidence: confidence + 0,
     trigger: requireOneOf(fields.trigger ?? "synthesis", "trigger", triggers),
     openQuestions: requireList(fields.openQuestions, "open_questions", itemsMax, (item, field) => requireText(item, field, textBytesMax)),
@@ -135,7 +135,7 @@ function requireSource(value: unknown, field: string): Source {
 
 function requireTension(value: unknown, field: string): Tension {
   const { between, nature, resolution } = requireFields(value, field, ["between", "nature", "resolution"]);
-  if (!Array.isArray(between) || between.length !== 2) throw invalidInput(`${field}.between`, "must be a list of exactly two");
+  if (!Array.isArray(between) || between.length !== 2) throw invalidInput(`${field}.between`, "must be a list of exactly two strings");
   return {
     between: [requireText(between[0], `${field}.between[0]`, textBytesMax), requireText(between[1], `${field}.between[1]`, textBytesMax)],
     nature: requireText(nature, `${field}.nature`, textBytesMax),
@@ -153,5 +153,5 @@ function requireAction(value: unknown): Action {
   return { goal: requireText(goal, "action.goal", textBytesMax), type: requireOneOf(type, "action.type", actionTypes) };
 }
 
-/** A record without members that say nothing: the store keeps JSON, which has no `undefined`. */
+/** Drops undefined members: the store keeps JSON, which has no `undefined`. */
 const withoutAbsent = <Record_ extends object>(record: Record_): Record_ => Object.fromEntries(Object.entries(record).filter(([, value]) => value !== undefined)) as Record_;

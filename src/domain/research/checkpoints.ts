@@ -17,11 +17,11 @@ import { isNearDuplicate } from "./near-duplicate.ts";
 
 export interface SaveCheckpointResult {
   readonly checkpointId: string;
-  /** An equal checkpoint, whose id is given and beside which nothing was saved; or one that says almost the same. */
+  /** The id of an equal checkpoint, in which case nothing was saved, or of one that says almost the same. */
   readonly duplicateOf?: string;
 }
 
-/** Saves a checkpoint. Saving an equal one again writes nothing; one that says almost the same is saved and the other named. */
+/** Saves a checkpoint. An equal checkpoint is not saved again. One that is almost equal is saved, and the result names the other. */
 export async function saveCheckpoint(scope: Scope, input: Partial<ResearchContent>): Promise<SaveCheckpointResult> {
   const given = requireResearchContent(input);
   return transact<{ id: string; like: string | null }, SaveCheckpointResult>(scope, {
@@ -70,7 +70,7 @@ export function checkpointWrites(id: string, content: ResearchContent, order: { 
   ];
 }
 
-/** Theses that begin alike, saved in one second, are told apart by a number. */
+/** A number distinguishes checkpoints of the same second whose theses begin alike. */
 async function freeId(store: Store, savedAtMs: number, thesis: string): Promise<string> {
   for (let nth = 1; ; nth += 1) {
     const id = checkpointId(savedAtMs, thesis, nth);
@@ -81,7 +81,7 @@ async function freeId(store: Store, savedAtMs: number, thesis: string): Promise<
 const duplicateCandidatesMax = 20;
 const duplicateCoverageMin = 0.5;
 
-/** The one it continues is expected to be alike. */
+/** The checkpoint that this one continues is skipped, because it is expected to be similar. */
 async function readNearDuplicate(store: Store, content: ResearchContent): Promise<string | undefined> {
   const question = `${content.thesis}\n${content.coreQuestion}`;
   const found = await findText(store, { areas: [researchKeys.area], question, limit: duplicateCandidatesMax });
@@ -95,7 +95,7 @@ async function readNearDuplicate(store: Store, content: ResearchContent): Promis
   return same && researchKeys.idOf(same.key);
 }
 
-/** By the full id or any part of it that only one checkpoint has. */
+/** Finds a checkpoint by its full id, or by any part of the id that no other checkpoint shares. */
 export async function requireCheckpoint({ store }: Pick<Scope, "store">, idOrPart: string): Promise<ResearchCheckpoint> {
   const id = await requireCheckpointId(store, idOrPart, "checkpoint_id");
   const checkpoint = await readCheckpoint({ store }, id);
@@ -103,7 +103,7 @@ export async function requireCheckpoint({ store }: Pick<Scope, "store">, idOrPar
   return checkpoint;
 }
 
-/** By the full id alone. */
+/** Accepts only the full id. */
 export async function readCheckpoint({ store }: Pick<Scope, "store">, id: string): Promise<ResearchCheckpoint | undefined> {
   const entry = (await store.read(keyRange(researchKeys.checkpoint(id)))).entries[0];
   return entry && toCheckpoint(entry);
@@ -120,7 +120,7 @@ async function requireCheckpointId(store: Store, idOrPart: string, field: string
   const found: string[] = [];
   let range = researchKeys.all;
   for (;;) {
-    // Newest first: the candidates that are shown are the ones most likely meant.
+    // Newest first, because the caller most likely means a recent one.
     const page = await store.read(range, { limit: limits.readEntriesMax, values: false, reverse: true });
     found.push(...page.entries.map(({ key }) => researchKeys.idOf(key)).filter((id) => id.toLowerCase().includes(lowerPart)));
     const last = page.entries.at(-1);
@@ -132,9 +132,9 @@ async function requireCheckpointId(store: Store, idOrPart: string, field: string
   const candidates = found.slice(0, candidatesMax);
   throw new HoldfastError(
     "ambiguous",
-    `${field}: ${JSON.stringify(part)} is part of several checkpoints' ids: ${candidates.join(", ")}${found.length > candidatesMax ? " and more" : ""}`,
+    `${field}: ${JSON.stringify(part)} matches several checkpoint ids: ${candidates.join(", ")}${found.length > candidatesMax ? " and more" : ""}`,
     {
-      hint: "Give a longer part or the full id.",
+      hint: "Pass a longer part or the full id.",
       details: { field, candidates },
     },
   );
@@ -153,5 +153,5 @@ const toCheckpoint = (entry: Entry): ResearchCheckpoint => ({
   ...(entry.agent === undefined ? {} : { agent: entry.agent }),
 });
 
-/** What stands under the key of a content: the id of the checkpoint that has it. */
+/** The value stored under a content key: the id of the checkpoint with that content. */
 const toCheckpointId = storedAs(string);

@@ -7,7 +7,7 @@ import { requireWordings } from "../read-fields.ts";
 import { number, object, optional, storedAs, string } from "../stored-record.ts";
 import { toResearch } from "./checkpoint.ts";
 
-/** What a list shows of a checkpoint. */
+/** The fields of a checkpoint that a list shows. */
 export interface CheckpointSummary {
   readonly id: string;
   /** Cut at `thesisShownCharacters`. */
@@ -24,10 +24,10 @@ export interface ListQuery {
   readonly workspace?: string;
   /** Best matches first instead of newest first. */
   readonly query?: string;
-  /** Other wordings of the query. */
+  /** Alternative wordings of the query. */
   readonly also?: readonly string[];
   readonly limit: number;
-  /** Where the page before ended. */
+  /** The `next` cursor of the previous page. */
   readonly after?: string;
 }
 
@@ -46,7 +46,7 @@ export function toSummary(entry: Entry): CheckpointSummary {
 }
 
 const thesisShownCharacters = 80;
-/** Entries looked at for one page; beyond it the page ends early and its cursor goes on. */
+/** Entries read for one page. A page that reaches this limit ends early, and its cursor continues from there. */
 const lookedAtMax = 5_000;
 const batch = 200;
 
@@ -60,7 +60,7 @@ export const summaryOf = (id: string, { thesis, confidence, trigger, skill, work
   ...(workspace === undefined ? {} : { workspace }),
 });
 
-/** Characters as code points, so that no character is cut in two; the ellipsis is the last of them. */
+/** Counts code points, so that no character is split; the ellipsis is the last of them. */
 function shortened(text: string): string {
   const characters = [...text];
   return characters.length <= thesisShownCharacters ? text : `${characters.slice(0, thesisShownCharacters - 1).join("")}…`;
@@ -77,7 +77,7 @@ async function newestFirst(store: Store, { skill, workspace, limit, after }: Lis
     const page = await store.read({ start: listing.start, end }, { limit: batch, reverse: true });
     for (const entry of page.entries) {
       const summary = toSummary(entry);
-      // The position of the last one shown, not of the first one left out: what is saved meanwhile moves nothing.
+      // The cursor is the last entry shown rather than the first one left out, so checkpoints saved meanwhile do not shift it.
       if (found.length === limit) return { checkpoints: found, next: end?.slice(listing.start.length) };
       if (workspace === undefined || summary.workspace === workspace) found.push(summary);
       end = entry.key;
@@ -87,7 +87,7 @@ async function newestFirst(store: Store, { skill, workspace, limit, after }: Lis
   return { checkpoints: found, next: end?.slice(listing.start.length) };
 }
 
-/** A position is a place in the ranking. */
+/** The cursor is a position in the ranking. */
 async function bestFirst(store: Store, { also, skill, workspace, limit, after }: ListQuery, question: string): Promise<CheckpointPage> {
   const { hits } = await findText(store, { areas: [researchKeys.area], question, also: requireWordings(also), limit: lookedAtMax });
   const found: CheckpointSummary[] = [];

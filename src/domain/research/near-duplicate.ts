@@ -1,12 +1,12 @@
 import { overlapOf, turningWords, wordStems } from "../near-text.ts";
 import type { ResearchContent } from "./checkpoint.ts";
 
-/** Questions and theses that share this much of all their words are told to say almost the same. */
+/** Questions and theses that share at least this fraction of their words count as almost the same. */
 export const nearDuplicateOverlapMin = 0.8;
 
 type Claim = Pick<ResearchContent, "coreQuestion" | "thesis">;
 
-/** Almost the same question with almost the same answer. A number or a negation that only one of them has makes them different. */
+/** True for almost the same question with almost the same answer. A number or a negation that only one of them has makes them different. */
 export const isNearDuplicate = (a: Claim, b: Claim): boolean => isAlmostEqual(a.coreQuestion, b.coreQuestion) && isAlmostEqual(a.thesis, b.thesis);
 
 function isAlmostEqual(a: string, b: string): boolean {

@@ -1,6 +1,6 @@
 /**
- * A word that a checkpoint has no place for becomes a neutral one, and the text beside it says what it was: a save is not lost for it.
- * `adjusted` gets one line for each.
+ * Replaces a word that is not allowed here with a neutral one and returns the original for the text beside it, so that
+ * one unknown word does not lose the whole save. Adds one line to `adjusted` for each replacement.
  */
 export function neutralWord<Word extends string>(
   value: unknown,

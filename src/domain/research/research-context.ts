@@ -3,7 +3,7 @@ import type { ResearchCheckpoint, Source } from "./checkpoint.ts";
 
 const relationMarks: Record<Source["relation"], string> = { supports: "[+]", contradicts: "[-]", nuances: "[~]" };
 
-/** A checkpoint as a model reads it to go on where the research stood. Stored text stands only in marked lines. */
+/** A checkpoint as text for a model that continues the research. Stored text appears only in marked lines. */
 export function researchContext(checkpoint: ResearchCheckpoint): string {
   const { id, savedAtMs, confidence, continues, writer, agent, action } = checkpoint;
   const unresolved = checkpoint.tensions.filter(({ resolution }) => resolution === "unresolved");
@@ -40,5 +40,5 @@ export function researchContext(checkpoint: ResearchCheckpoint): string {
 const section = (title: string, texts: readonly string[]): string => (texts.length === 0 ? "" : `## ${title}\n${texts.map(quoted).join("\n")}`);
 const listed = (text: string): string => `- ${text}`;
 
-/** Whole percents, unless that would tell certainty from something less. */
+/** At most one decimal, so that 99.9% is not rounded up to certainty. */
 const percent = (confidence: number): string => `${Number((confidence * 100).toFixed(1))}%`;

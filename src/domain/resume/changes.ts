@@ -1,26 +1,26 @@
 import type { LogRow, Revision } from "../../store/store.ts";
 import { knowledgeKeys, researchKeys, sessionKeys, stateKeys } from "../keyspace.ts";
 
-/** What happened to one thing since the caller was last here. */
+/** The changes to one thing since the caller's last visit. */
 export interface ThingChanged {
   readonly kind: "key" | "note" | "session" | "research checkpoint";
   readonly name: string;
-  /** Where it is, if it is still there. */
+  /** Its key in the store; the entry may have been deleted since. */
   readonly key: string;
-  /** How many changes there were. */
+  /** The number of changes. */
   readonly times: number;
-  /** Who changed it last. */
+  /** The agent, or else the writer, of the last change. */
   readonly by: string;
   readonly revision: Revision;
 }
 export interface Changes {
   /** Newest first. */
   readonly things: readonly ThingChanged[];
-  /** Things that belong to other work. */
+  /** How many changed things belong to other work. */
   readonly elsewhere: number;
 }
 
-/** Runs, leases and journal entries have sections of their own. */
+/** Runs, leases and journal entries are missing here, because separate sections show them. */
 const kinds = [
   { kind: "key", range: stateKeys.all, nameOf: stateKeys.nameOf },
   { kind: "note", range: knowledgeKeys.all, nameOf: knowledgeKeys.nameOf },
@@ -30,7 +30,7 @@ const kinds = [
 
 export const changedRanges = kinds.map(({ range }) => range);
 
-/** `isTheirs`: done by somebody else than the caller. `isHere`: touches the work in this workspace. */
+/** `isTheirs` selects changes made by others than the caller. `isHere` selects things that concern the work in this workspace. */
 export function drawChanges(rows: readonly LogRow[], isTheirs: (row: LogRow) => boolean, isHere: (thing: ThingChanged) => boolean): Changes {
   const things = new Map<string, ThingChanged>();
   for (const row of rows.filter(isTheirs).toSorted((a, b) => b.revision - a.revision || b.seq - a.seq)) {

@@ -1,5 +1,6 @@
 import { commitsSince } from "../journal/automatic-entry.ts";
 import type { JournalEntry } from "../journal/journal-entry.ts";
+import type { RelatedEntry } from "../journal/related-entries.ts";
 import { onOneLine, plainName, quotedInline, quoteMark } from "../stored-text.ts";
 import type { Workspace } from "../workspace/workspace.ts";
 import type { JournalPicture } from "./journal-picture.ts";
@@ -13,13 +14,13 @@ const authorOf = ({ agent, writer }: JournalEntry): string => agent ?? writer;
 
 export interface EntryReading {
   readonly nowMs: number;
-  /** The reader has just been given the summary of its context. */
+  /** The reader already has the summary of its compacted context. */
   readonly isCompacted: boolean;
-  /** The reader is told what is uncommitted now. */
+  /** The heading already lists the uncommitted files. */
   readonly knowsFiles: boolean;
 }
 
-/** The entry to continue from, whole as far as it fits, with what hooks have seen since. */
+/** The entry to continue from, in full if it fits, with the changes that hooks recorded since. */
 export function lastEntry(
   { last, isOwn, sinceThen, summary }: JournalPicture,
   { branch, id, formerIds }: Workspace,
@@ -48,7 +49,7 @@ export function lastEntry(
   };
 }
 
-/** Files are those of the moment when the hook ran; where the heading says what is uncommitted now, they are not said again. */
+/** The files are as of when the hook ran, so they are left out if the heading lists the currently uncommitted ones. */
 function sinceItems(last: JournalEntry | undefined, sinceThen: JournalEntry | undefined, summary: JournalEntry | undefined, knowsFiles: boolean): readonly PackItem[] {
   const commits = sinceThen === undefined ? [] : commitsSince(sinceThen, last?.gitCommit);
   const files = knowsFiles ? [] : (sinceThen?.activeFiles ?? []);
@@ -64,7 +65,7 @@ function sinceItems(last: JournalEntry | undefined, sinceThen: JournalEntry | un
   ];
 }
 
-/** Own ones go before those of others: `last` is the newest of both. */
+/** The highlights of `last`, the entry to continue from, come first. */
 export function highlightLines({ highlights }: JournalPicture): PackSection {
   return {
     title: "Decisions and traps here, newest first",
@@ -73,7 +74,7 @@ export function highlightLines({ highlights }: JournalPicture): PackSection {
   };
 }
 
-/** One line each, and at length when there is room. */
+/** One line per entry, or the full text if there is room. */
 export function earlierEntries({ earlier, last, isOwn, agent }: JournalPicture, isTold: (entry: JournalEntry) => boolean, nowMs: number): PackSection {
   const isMine = (entry: JournalEntry): boolean => isOwn && (entry.sessionId === last?.sessionId || (agent !== undefined && entry.agent === agent));
   const items = earlier
@@ -94,7 +95,7 @@ export function earlierEntries({ earlier, last, isOwn, agent }: JournalPicture, 
   return { title: "Earlier in this workspace, newest first", items, leftOut: (count) => `${count} more (checkpoint with range lists them).` };
 }
 
-/** What others wrote down for every workspace. */
+/** Entries that were saved for every workspace from elsewhere. */
 export function newsLines({ news, last }: JournalPicture): PackSection {
   const after = news.filter((entry) => last === undefined || entry.createdAtMs >= last.createdAtMs);
   return {
@@ -107,7 +108,7 @@ export function newsLines({ news, last }: JournalPicture): PackSection {
   };
 }
 
-/** What the journal says to the query. */
+/** Journal entries that answer the query. */
 export const answerLines = (answers: readonly JournalEntry[], nowMs: number): readonly PackItem[] =>
   answers.map((entry, i) => {
     const [first = quoteMark, ...rest] = storedLines(entry.description, shownMax.description);
@@ -118,5 +119,15 @@ export const answerLines = (answers: readonly JournalEntry[], nowMs: number): re
       share: 0.25,
     };
   });
+
+/** One line per entry related to the first answer. */
+export const relatedLines = (related: readonly RelatedEntry[], nowMs: number): readonly PackItem[] =>
+  related.map(({ entry, why }) => ({
+    counts: "journal",
+    lines: [
+      `${quoteMark}related (${onOneLine(why, shownMax.name)}), ${clockText(entry.createdAtMs, nowMs)} ${onOneLine(authorOf(entry), shownMax.name)}: ${onOneLine(entry.description, shownMax.line)}`,
+    ],
+    tier: 3,
+  }));
 
 export const aboutTitle = (query: string): string => `About ${quotedInline(query, 100)}`;

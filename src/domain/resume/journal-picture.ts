@@ -2,33 +2,33 @@ import { isAutomatic, isSummary } from "../journal/automatic-entry.ts";
 import type { JournalEntry } from "../journal/journal-entry.ts";
 import type { Workspace } from "../workspace/workspace.ts";
 
-/** Who asks, as far as that is known. */
+/** The caller's identity, as far as it is known. */
 export interface Caller {
   readonly agent?: string;
-  /** Sessions that are the caller's: its connection, or what its client's hook says. */
+  /** The caller's sessions: that of its connection, or the one named by its client's hook. */
   readonly sessions: readonly string[];
 }
 
-/** What the journal of a workspace says to one reader. */
+/** The journal of a workspace as one reader needs it. */
 export interface JournalPicture {
-  /** The caller's own last entry, or the last that anybody wrote here. */
+  /** The caller's own last entry, or else the last one by any agent in this workspace. */
   readonly last?: JournalEntry;
   readonly isOwn: boolean;
-  /** The newest that a hook saved after it, if any: what it found changed. */
+  /** The newest entry that a hook saved after `last`, with the changes it found. */
   readonly sinceThen?: JournalEntry;
-  /** What the client's model made of the context when it was compacted after it. */
+  /** The client model's summary of the context, if it was compacted after `last`. */
   readonly summary?: JournalEntry;
-  /** Newest first: everything else that an agent wrote here. */
+  /** All other entries that agents wrote in this workspace, newest first. */
   readonly earlier: readonly JournalEntry[];
-  /** Newest first: saved elsewhere for every workspace. */
+  /** Entries saved in other workspaces for all workspaces, newest first. */
   readonly news: readonly JournalEntry[];
-  /** Newest first, each once. */
+  /** Newest first, without duplicates. */
   readonly highlights: readonly string[];
-  /** Who the caller is: as given, or as its own last entry says. */
+  /** The caller's name: as given, or from its own last entry. */
   readonly agent?: string;
 }
 
-/** By time, and within a millisecond by the order in which they landed. */
+/** By time, and within a millisecond by commit order. */
 const newestFirst = (a: JournalEntry, b: JournalEntry): number => b.createdAtMs - a.createdAtMs || b.revision - a.revision;
 
 export function drawJournal(entries: readonly JournalEntry[], { id, formerIds }: Workspace, { agent, sessions }: Caller): JournalPicture {
@@ -40,7 +40,7 @@ export function drawJournal(entries: readonly JournalEntry[], { id, formerIds }:
   const elsewhere = sorted.filter((entry) => !isFromHere(entry) && !isAutomatic(entry));
   const last = own ?? written[0] ?? elsewhere[0];
   const after = sorted.filter((entry) => isFromHere(entry) && isAutomatic(entry) && (last === undefined || newestFirst(entry, last) < 0));
-  // Of another session that was saved meanwhile the caller hears in the list of earlier entries.
+  // Entries that hooks saved for other sessions are not the caller's own changes.
   const mine = own === undefined || sessions.length === 0 ? after : after.filter((entry) => sessions.includes(entry.sessionId) || entry.sessionId === own.sessionId);
   return {
     ...(last === undefined ? {} : { last }),

@@ -7,8 +7,8 @@ export interface ListRead {
 }
 
 /**
- * Lists as of one revision, read side by side as they are now: their past may be long. Only where somebody wrote in between are those that
- * were read earlier read again, as of the newest of them.
+ * Reads lists in parallel as of one revision. They are read as current first, because reading the past may be slow. Only if a write came in between are
+ * the older ones read again, as of the newest revision.
  */
 export async function readLists(store: Store, lists: readonly ListRead[]): Promise<StorePosition & { readonly lists: readonly Snapshot[] }> {
   const read = await Promise.all(lists.map(({ ranges, options }) => store.read(ranges, options)));
@@ -21,7 +21,7 @@ export async function readLists(store: Store, lists: readonly ListRead[]): Promi
   return { revision, nowMs, lists: await Promise.all(same) };
 }
 
-/** The store as of a moment that is still being found out: reads wait for it, a search does not. */
+/** The store as of a revision that is not known yet. Reads wait for the revision; searches do not. */
 export function storeAt(store: Store, moment: Promise<StorePosition>): Store {
   const read = async (ranges: Range | readonly Range[], options: ReadOptions = {}): Promise<Snapshot> => {
     const { revision, nowMs } = await moment;
@@ -36,7 +36,7 @@ export function storeAt(store: Store, moment: Promise<StorePosition>): Store {
 
 const attemptsMax = 4;
 
-/** Compaction passes a revision that was current a moment ago only where next to no history is kept. */
+/** Retries if compaction removed the revision meanwhile, which happens only if almost no history is kept. */
 export async function unlessCompacted<T>(look: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt += 1) {
     try {

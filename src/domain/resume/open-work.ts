@@ -13,7 +13,7 @@ import type { Workspace } from "../workspace/workspace.ts";
 import { noWorkspaceId } from "../workspace/workspace.ts";
 
 export interface OpenRun extends Pick<RunView, "runId" | "name" | "lastStep">, Pick<Lease, "holder" | "token"> {
-  /** Absent: the claim has lapsed, and nobody has taken the run since. */
+  /** Absent if the claim has expired and no agent has taken the run since. */
   readonly expiresAtMs?: number;
   readonly revision: Revision;
 }
@@ -23,7 +23,7 @@ export interface OpenLease extends Pick<Lease, "resource" | "holder" | "token" |
 export interface OpenWork {
   readonly runs: readonly OpenRun[];
   readonly leases: readonly OpenLease[];
-  /** There may be more than were looked at. */
+  /** True if there may be more work than was read. */
   readonly more: boolean;
 }
 
@@ -31,8 +31,8 @@ const holdersScannedMax = 4 * limits.readEntriesMax;
 const heldMax = 100;
 
 /**
- * What somebody has in hand: claimed runs and held leases, of one holder or of all. With a holder, also runs whose claim lapsed
- * while it was away and that nobody took: those it should claim again. What belongs to another workspace is left out.
+ * Reads the claimed runs and held leases of one holder or of all. With a holder, it also returns runs whose claim expired and that no other agent
+ * took, so that the holder can claim them again. Work of other workspaces is left out.
  */
 export const readOpenWork = (scope: Pick<Scope, "store">, query: { readonly holder?: string; readonly workspace?: Workspace }): Promise<OpenWork> =>
   readTogether(scope.store, (store) => lookForOpenWork({ store }, query));
@@ -65,7 +65,7 @@ async function lookForOpenWork({ store }: Pick<Scope, "store">, { holder, worksp
     } else if (deadline !== undefined && !isElsewhere({ tags: {}, workspace: where }, workspace))
       leases.push({ resource, ...held, expiresAtMs: deadline.expiresAtMs as number, revision: deadline.revision });
   }
-  // Where not all can be shown, the newest are.
+  // Newest first, because callers may show only the first few.
   const newestFirst = (a: OpenRun | OpenLease, b: OpenRun | OpenLease): number => b.revision - a.revision;
   return { runs: runs.sort(newestFirst), leases: leases.sort(newestFirst), more };
 }
@@ -86,7 +86,7 @@ async function findHolders({ store }: Pick<Scope, "store">, holder: string | und
 
 const holderOf = (entry: Entry): string => toHold(entry).holder;
 
-/** Of another workspace than this one: by the tag that somebody gave it, else by where it was created. What belongs nowhere is everybody's. */
+/** True if the work belongs to another workspace, by its tag or else by where it was created. Work without a workspace belongs to all. */
 export function isElsewhere({ tags, workspace: recorded }: Pick<Run, "tags" | "workspace">, workspace: Workspace | undefined): boolean {
   if (workspace === undefined || workspace.id === noWorkspaceId) return false;
   const names = [workspace.id, ...workspace.formerIds];

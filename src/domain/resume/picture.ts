@@ -1,11 +1,14 @@
 import { isHoldfastError } from "../../kernel/errors.ts";
 import { keyRange } from "../../store/ranges.ts";
 import type { Entry, LogPage, LogQuery, LogRow, Range, Revision, Store, StorePosition } from "../../store/store.ts";
-import { searchEntries } from "../journal/find-entries.ts";
+import type { StoredEffect } from "../effects/effect.ts";
+import type { EntryHit } from "../journal/find-entries.ts";
+import { relatedToHits, searchEntries } from "../journal/find-entries.ts";
 import { globalJournal } from "../journal/journal.ts";
 import type { JournalEntry } from "../journal/journal-entry.ts";
 import { toJournalEntry } from "../journal/journal-entry.ts";
-import { journalKeys, leaseKeys, researchKeys, stateKeys, workflowKeys, workspaceKeys } from "../keyspace.ts";
+import type { RelatedEntry } from "../journal/related-entries.ts";
+import { effectKeys, journalKeys, leaseKeys, researchKeys, stateKeys, workflowKeys, workspaceKeys } from "../keyspace.ts";
 import type { RecalledNote } from "../knowledge/recall.ts";
 import { recallNotes } from "../knowledge/recall.ts";
 import { toHold } from "../leases/lease.ts";
@@ -14,6 +17,7 @@ import { listCheckpoints, toSummary } from "../research/list-checkpoints.ts";
 import type { Workspace } from "../workspace/workspace.ts";
 import type { Changes, ThingChanged } from "./changes.ts";
 import { changedRanges, drawChanges } from "./changes.ts";
+import { chooseEffects, drawUnknown, effectRecordRanges, readDoneEffects } from "./effects-picture.ts";
 import type { Caller, JournalPicture } from "./journal-picture.ts";
 import { drawJournal } from "./journal-picture.ts";
 import { readLists, storeAt, unlessCompacted } from "./one-revision.ts";
@@ -27,25 +31,29 @@ export interface PictureQuery extends Caller {
   readonly also?: readonly string[];
   readonly skill?: string;
   readonly claimedHere: (runId: string, token: Revision) => boolean;
-  /** For the contents of notes. */
+  /** Token budget; notes may use half of it. */
   readonly tokensMax: number;
 }
 
-/** Everything a pack may tell, as of one revision. */
+/** Everything that a resume text may contain, as of one revision. */
 export interface Picture extends StorePosition {
   readonly journal: JournalPicture;
   readonly work: WorkPicture;
+  /** Effects whose outcome is unknown, oldest first. */
+  readonly unknownEffects: readonly StoredEffect[];
   readonly detailsOf: (run: WorkRun) => RunDetails;
-  /** The answers to the query that stand in the journal, best first. */
+  /** Journal entries that answer the query, best first. */
   readonly answers: readonly JournalEntry[];
+  /** Entries related to the first answer. */
+  readonly related: readonly RelatedEntry[];
   readonly notes: readonly RecalledNote[];
   readonly research?: Entry;
-  /** Keys of the store that belong to this work, with their values. */
+  /** State entries that belong to this work. */
   readonly keys: readonly Entry[];
   readonly changes: Changes;
-  /** What was changed, as it is now; absent: it is gone. */
+  /** The current entry of a changed thing; undefined if it was deleted. */
   readonly currentOf: (thing: ThingChanged) => Entry | undefined;
-  /** The revision after which things count as changed. */
+  /** Changes after this revision are listed. */
   readonly since?: Revision;
   readonly agent?: string;
 }
@@ -54,8 +62,10 @@ const most = {
   entries: 60,
   news: 20,
   holders: 1_000,
+  effects: 1_000,
   research: 20,
   answers: 3,
+  related: 4,
   notes: 3,
   notesLookedAt: 16,
   keys: 12,
@@ -65,13 +75,13 @@ const most = {
   finishRows: 200,
   changedRows: 1_000,
 } as const;
-/** Values of inputs, outputs and keys may be long: so much of them is read. */
+/** How many characters are read at once of inputs, outputs and values, which may be long. */
 const valueCharactersMax = 2_000_000;
 const questionCharactersMax = 400;
 
 /**
- * Reads in four rounds, however much there is: the lists that name things; the things; what those name in turn, with the search by the
- * last entry; what that found. Lists are read as they are now, everything else as of their revision.
+ * Reads in four rounds, regardless of the amount of data: the indexes; the things they list; the details of those, together with a search by the last
+ * entry; the results of that search. The indexes are read as current, and everything else as of their revision.
  */
 export const drawPicture = (store: Store, query: PictureQuery): Promise<Picture> => unlessCompacted(() => draw(store, query));
 
@@ -95,7 +105,7 @@ async function draw(store: Store, query: PictureQuery): Promise<Picture> {
   const candidates = chooseWork(lists.holders, lists.claimed, lists.ready, rowsUntilNow(runRows), isOwnHold);
   const ownIds = rowsUntilNow(ownRows).flatMap(({ key }) => (journalKeys.entries.start === key.slice(0, journalKeys.entries.start.length) ? [journalKeys.idOf(key)] : []));
   const entryKeys = new Set([...lists.entryIds, ...ownIds.slice(0, 1)].map(journalKeys.entry));
-  const things = byKey(await readAll(at, [...workRanges(candidates), ...[...entryKeys].map(keyRange)]));
+  const things = byKey(await readAll(at, [...workRanges(candidates), ...[...entryKeys].map(keyRange), ...effectRecordRanges(lists.unknownEffects)]));
 
   const entries = [...entryKeys].flatMap((key) => (things.has(key) ? [toJournalEntry(things.get(key) as Entry)] : []));
   const journal = drawJournal(entries, workspace, query);
@@ -124,11 +134,13 @@ async function draw(store: Store, query: PictureQuery): Promise<Picture> {
       ),
     };
   };
-  const [details, { changes, changed }, found, values] = await Promise.all([
+  const [details, done, { changes, changed }, found, values, related] = await Promise.all([
     readAll(at, detailRanges(detailed)),
+    readDoneEffects(at, work.mine),
     since === undefined || since > revision ? { changes: { things: [], elsewhere: 0 }, changed: new Map<string, Entry>() } : readChanges(since),
     question === undefined ? asked?.then(({ notes }) => notes) : recall(at, query, question),
     readAll(at, [...(research === undefined ? [] : [keyRange(researchKeys.checkpoint(research.id))]), ...named.map(keyRange)]),
+    asked?.then(({ hits }) => relatedToHits({ store: at }, hits, workspace, most.related)) ?? [],
   ]);
 
   const valuesByKey = byKey(values);
@@ -138,8 +150,10 @@ async function draw(store: Store, query: PictureQuery): Promise<Picture> {
     nowMs,
     journal,
     work,
-    detailsOf: (run) => detailsOf(run, detailsByKey),
-    answers: (await asked)?.entries ?? [],
+    unknownEffects: drawUnknown(lists.unknownEffects, things, workspace, work),
+    detailsOf: (run) => ({ ...detailsOf(run, detailsByKey), effects: done.get(run.runId) ?? [] }),
+    answers: (await asked)?.hits.map(({ entry }) => entry) ?? [],
+    related,
     notes: found ?? [],
     ...(research === undefined ? {} : { research: valuesByKey.get(researchKeys.checkpoint(research.id)) }),
     keys: [...byKey([...named.flatMap((key) => valuesByKey.get(key) ?? []), ...lists.keys]).values()].filter(({ key }) => !changed.has(key)),
@@ -161,13 +175,16 @@ interface Indexes extends StorePosition {
   readonly ready: readonly Entry[];
   readonly research: readonly CheckpointSummary[];
   readonly keys: readonly Entry[];
-  /** No other workspace is known to the store. */
+  /** Ids of effects that were begun and have no live owner. */
+  readonly unknownEffects: readonly string[];
+  /** True if the store knows no other workspace. */
   readonly isOnlyHere: boolean;
 }
 
 const wholeList = (place: string): Range => journalKeys.listed.range(place, 0, undefined, undefined);
 
-async function readIndexes(store: Store, { id, name, formerIds }: Workspace): Promise<Indexes> {
+async function readIndexes(store: Store, workspace: Workspace): Promise<Indexes> {
+  const { id, name, formerIds } = workspace;
   const newest = { reverse: true, values: false } as const;
   const { revision, nowMs, lists } = await readLists(store, [
     { ranges: [...formerIds, id].map(wholeList), options: { ...newest, limit: most.entries } },
@@ -175,10 +192,12 @@ async function readIndexes(store: Store, { id, name, formerIds }: Workspace): Pr
     { ranges: leaseKeys.holders, options: { limit: most.holders } },
     { ranges: workflowKeys.claimed.dueBy(Number.MAX_SAFE_INTEGER), options: { limit: workLimits.claimedMax, values: false } },
     { ranges: workflowKeys.ready.range, options: { limit: workLimits.readyMax, values: false } },
-    // From the last list to the first: those of this workspace go before those of none.
+    // Read in reverse, so that checkpoints of this workspace come before those of no workspace.
     { ranges: [researchKeys.list, researchKeys.listBy(["workspace", id]), researchKeys.listBy(["workspace", name])], options: { reverse: true, limit: most.research } },
     { ranges: workspaceKeys.ids, options: { limit: 2 + formerIds.length, values: false } },
     { ranges: stateKeys.prefix(`${name}/`), options: { limit: most.keys, charactersMax: valueCharactersMax } },
+    { ranges: effectKeys.opens, options: { limit: most.effects } },
+    { ranges: effectKeys.lives, options: { limit: most.effects, values: false } },
   ]);
   const entriesOf = (i: number): readonly Entry[] => lists[i]?.entries ?? [];
   return {
@@ -191,10 +210,11 @@ async function readIndexes(store: Store, { id, name, formerIds }: Workspace): Pr
     research: entriesOf(5).map(toSummary),
     isOnlyHere: entriesOf(6).every(({ key }) => [id, ...formerIds].includes(workspaceKeys.idOf(key))),
     keys: entriesOf(7),
+    unknownEffects: chooseEffects(entriesOf(8), entriesOf(9), workspace),
   };
 }
 
-/** Newest first, as far back as the log goes. */
+/** Reads log rows, newest first, as far back as the log goes. */
 async function readRows(store: Store, query: Partial<LogQuery>): Promise<readonly LogRow[]> {
   const full: LogQuery = { ranges: [{ start: "" }], reverse: true, recorded: {}, values: false, ...query };
   const page: LogPage = await store.log(full).catch((error: unknown) => {
@@ -204,7 +224,7 @@ async function readRows(store: Store, query: Partial<LogQuery>): Promise<readonl
   return page.rows;
 }
 
-/** The newest of this workspace; one of no workspace only where nobody else could have meant it. */
+/** The newest checkpoint of this workspace. One without a workspace counts only if the store has no other workspace. */
 function chooseResearch(found: readonly CheckpointSummary[], { id, name }: Workspace, isOnlyHere: boolean): CheckpointSummary | undefined {
   const here = found.filter(({ workspace }) => workspace === name || workspace === id || (workspace === undefined && isOnlyHere));
   return here.toSorted((a, b) => b.savedAtMs - a.savedAtMs)[0];
@@ -217,7 +237,11 @@ async function answersTo(
   store: Store,
   query: PictureQuery,
   question: string,
-): Promise<{ readonly entries: readonly JournalEntry[]; readonly notes: readonly RecalledNote[]; readonly research?: CheckpointSummary }> {
+): Promise<{
+  readonly hits: readonly EntryHit[];
+  readonly notes: readonly RecalledNote[];
+  readonly research?: CheckpointSummary;
+}> {
   const { workspace, also } = query;
   const [{ hits }, notes, { checkpoints }] = await Promise.all([
     searchEntries({ store }, { workspace, query: question, also, limit: most.answers }),
@@ -225,10 +249,10 @@ async function answersTo(
     listCheckpoints({ store }, { query: question, also, limit: most.research }),
   ]);
   const research = checkpoints.find((each) => each.workspace === undefined || each.workspace === workspace.name || each.workspace === workspace.id);
-  return { entries: hits.map(({ entry }) => entry), notes, research };
+  return { hits, notes, research };
 }
 
-/** What an entry names that may be a key: words with a slash in them. */
+/** Words with a slash in an entry, because they may be keys. */
 function namesIn(entry: JournalEntry | undefined): readonly string[] {
   if (entry === undefined) return [];
   const text = [entry.description, entry.workContext ?? "", ...entry.highlights].join("\n").slice(0, 8_000);

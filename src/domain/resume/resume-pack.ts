@@ -1,32 +1,32 @@
 import { estimateTokens } from "../../kernel/tokens.ts";
 import { quoteMark } from "../stored-text.ts";
 
-/** Something to tell: its lines go in together or not at all, except a text, of which a beginning may go in. */
+/** One item of the text. Its lines are included together or not at all, except for an item with `share`, which may be cut. */
 export interface PackItem {
-  /** Which count it belongs to; absent: none. */
+  /** The counter to which the item adds; none if absent. */
   readonly counts?: string;
-  /** Each is one line, already marked where it is stored text. */
+  /** One string per line; stored text is already marked as such. */
   readonly lines: readonly string[];
-  /** Lower goes in first, over all sections. */
+  /** Items with a lower tier are included first, across all sections. */
   readonly tier: number;
-  /** A long text: cut at its end and marked there where it does not fit. At first it gets this part of the budget, later what the others left. */
+  /** Marks a long text that may be cut at its end. It first gets this share of the budget, later what other items left. */
   readonly share?: number;
-  /** The same at length: put in its place when everything else has had its turn. */
+  /** The long form, which replaces `lines` if there is room after all other items. */
   readonly atLength?: readonly string[];
 }
 export interface PackSection {
-  /** Without it the items stand by themselves. */
+  /** Without a title, the items get no heading. */
   readonly title?: string;
-  /** In the order in which they are shown. */
+  /** In display order. */
   readonly items: readonly PackItem[];
-  /** Said where so many of them were left out, if there is room for it. */
+  /** Returns a line about the number of omitted items, shown if there is room. */
   readonly leftOut?: (count: number) => string;
 }
 export interface Pack {
   readonly text: string;
   readonly tokens: number;
   readonly shown: Readonly<Record<string, number>>;
-  /** Items that did not fit, or not whole. */
+  /** How many items were omitted or cut. */
   readonly omitted: number;
 }
 
@@ -34,7 +34,7 @@ const evidence = `Lines that begin with "${quoteMark.trim()}" are stored text: e
 const cutMark = `${quoteMark}…`;
 const bytesOf = (lines: readonly string[]): number => lines.reduce((sum, line) => sum + Buffer.byteLength(line) + 1, 0);
 
-/** Where an item stands: how many of its lines are in, and whether those at length are. */
+/** The state of an item: how many of its lines are included, and whether in the long form. */
 interface Place {
   readonly item: PackItem;
   readonly section: number;
@@ -42,14 +42,14 @@ interface Place {
   long: boolean;
 }
 
-/** What fits into a number of tokens: by tier, then what was cut or left out, then what can be said at length. Sections and items keep their order in the text. */
+/** Fills a token budget: first by tier, then with items that were cut or omitted, then with long forms. The text keeps the order of sections and items. */
 export function makePack(wantedHead: readonly string[], sections: readonly PackSection[], tokensMax: number): Pack {
-  // Long names must not break the budget: what comes later in the head goes first.
+  // Long names must not exceed the budget, so later lines of the head are dropped first.
   const head = wantedHead.filter((_, i) => i === 0 || bytesOf(wantedHead.slice(0, i + 1)) <= tokensMax * 4);
   const places = sections.flatMap(({ items }, section) => items.map((item): Place => ({ item, section, taken: 0, long: false })));
   const inTurn = places.toSorted((a, b) => a.item.tier - b.item.tier);
   const hasStored = places.some(({ item }) => item.lines.some(isStored));
-  // Of the estimate's own measure: four bytes a token.
+  // The token estimate assumes four bytes per token.
   const budget = tokensMax * 4 - bytesOf(head) - (hasStored ? bytesOf([evidence]) : 0);
   let left = budget;
   const titled = new Set<number>();
@@ -59,7 +59,7 @@ export function makePack(wantedHead: readonly string[], sections: readonly PackS
     titled.add(place.section);
     place.taken = taken;
   };
-  /** As many more of its lines as the allowance has room for, with the mark where it is cut. */
+  /** Adds as many lines as fit into the allowance, with a mark if the item is cut. */
   const grow = (place: Place, allowed: number): void => {
     const { item, section, taken } = place;
     const room = Math.min(left, allowed) - titleBytes(section) + (taken > 0 ? bytesOf([cutMark]) : 0);
@@ -72,7 +72,7 @@ export function makePack(wantedHead: readonly string[], sections: readonly PackS
       return put(place, count, bytesOf(item.lines.slice(0, count)) + (isWhole ? 0 : bytesOf([cutMark])) - before);
     }
   };
-  /** A text gets its first line, however small its part. */
+  /** A text always gets room for its first line, even if its share is smaller. */
   const firstAllowance = ({ item: { share, lines }, section }: Place): number =>
     share === undefined ? left : Math.max(Math.floor(budget * share), titleBytes(section) + bytesOf([...lines.slice(0, 1), cutMark]));
   for (const place of inTurn) grow(place, firstAllowance(place));

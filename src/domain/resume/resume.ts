@@ -6,7 +6,8 @@ import { toResearch } from "../research/checkpoint.ts";
 import { onOneLine, plainName, quoteMark } from "../stored-text.ts";
 import type { RepositoryState } from "../workspace/repository-state.ts";
 import type { Workspace } from "../workspace/workspace.ts";
-import { aboutTitle, answerLines, earlierEntries, highlightLines, lastEntry, newsLines } from "./entry-sections.ts";
+import { unknownSection } from "./effects-picture.ts";
+import { aboutTitle, answerLines, earlierEntries, highlightLines, lastEntry, newsLines, relatedLines } from "./entry-sections.ts";
 import type { Caller } from "./journal-picture.ts";
 import type { Picture } from "./picture.ts";
 import { drawPicture } from "./picture.ts";
@@ -19,19 +20,19 @@ import { finishedWork, freeWork, holdingText, othersWork, ownWork } from "./work
 
 export interface ResumeInput extends Partial<Caller> {
   readonly workspace: Workspace;
-  /** What the caller saw last; its last journal entry's revision when absent. */
+  /** The last revision that the caller saw; by default that of its last journal entry. */
   readonly sinceRevision?: Revision;
-  /** What the work is about: notes, journal and research are searched by it. Without it, notes by the last entry. */
+  /** The subject of the work, by which notes, journal and research are searched. Without it, only notes are searched, by the last entry. */
   readonly query?: string;
   /** Other wordings of the query. */
   readonly also?: readonly string[];
   readonly skill?: string;
   readonly tokensMax: number;
-  /** Runs that were claimed on the caller's connection, with this token. */
+  /** True for a run that was claimed on the caller's connection with this token. */
   readonly claimedHere?: (runId: string, token: Revision) => boolean;
-  /** What git says of the workspace, asked for meanwhile. */
+  /** The workspace's git state, which is read concurrently. */
   readonly repository?: Promise<RepositoryState | undefined>;
-  /** The caller has just been given a summary of its context. */
+  /** The caller already has a summary of its compacted context. */
   readonly isCompacted?: boolean;
 }
 export interface Resume extends Pack {
@@ -42,7 +43,7 @@ const shownMax = { name: 60, files: 8, file: 80, value: 160, line: 240, keys: 8,
 const headShare = 0.2;
 const dayMs = 86_400_000;
 
-/** Everything an agent needs to go on after a crash, a compaction or a hand-over, inside a budget: what it was doing, what is done, what is next. */
+/** Everything an agent needs to continue after a crash, a compaction or a hand-over, within a token budget: its current work, finished work and next steps. */
 export async function readResume({ store }: Pick<Scope, "store">, input: ResumeInput): Promise<Resume> {
   const { workspace, sinceRevision, query, isCompacted = false, tokensMax } = input;
   const [picture, repository] = await Promise.all([
@@ -50,7 +51,7 @@ export async function readResume({ store }: Pick<Scope, "store">, input: ResumeI
     input.repository?.catch(() => undefined),
   ]);
   const { journal, work, revision, nowMs, since } = picture;
-  // So much of the budget may go into what is uncommitted, and as much into what is held.
+  // Uncommitted files may use this much of the budget, and held runs and leases the same amount.
   const bytesMax = tokensMax * 4 * headShare;
   const holding = holdingText(work, nowMs, bytesMax);
   const head = [
@@ -64,10 +65,12 @@ export async function readResume({ store }: Pick<Scope, "store">, input: ResumeI
       ? [`You saw revision ${sinceRevision}, which this store does not have: it was restored from a backup, or is another one.`]
       : []),
   ];
-  const answered = new Set(picture.answers.map(({ id }) => id));
+  const related = picture.related.filter(({ entry }) => entry.id !== journal.last?.id);
+  const answered = new Set([...picture.answers, ...related.map(({ entry }) => entry)].map(({ id }) => id));
   const isNews = (run: WorkRun): boolean => since === undefined || run.revision > since || nowMs - run.changedAtMs < dayMs;
   const others = othersWork(work);
   const sections: PackSection[] = [
+    unknownSection(picture.unknownEffects, nowMs),
     ...ownWork(work, { detailsOf: picture.detailsOf, nowMs }),
     lastEntry(journal, workspace, { nowMs, isCompacted, knowsFiles: repository?.changedFiles !== undefined }),
     ...(query === undefined
@@ -80,6 +83,7 @@ export async function readResume({ store }: Pick<Scope, "store">, input: ResumeI
                 picture.answers.filter(({ id }) => id !== journal.last?.id),
                 nowMs,
               ),
+              ...relatedLines(related, nowMs),
               ...noteItems(picture, 2),
               ...researchItems(picture, 2),
             ],

@@ -1,16 +1,16 @@
 import type { Json } from "../../kernel/json.ts";
 
-/** What a run's input says of the work: people and agents write it in many forms, and most of them name a goal and steps. */
+/** The goal and steps found in a run's input. Inputs have many forms, and most of them name a goal and steps. */
 export interface RunPlan {
   readonly goal?: string;
-  /** Names of the steps, the first is step 1; empty where the input names none. */
+  /** Names of the steps, starting with step 1; empty if the input names none. */
   readonly steps: readonly string[];
 }
 
 const goalFields = ["goal", "task", "objective", "description", "title", "prompt"] as const;
 const stepFields = ["steps", "plan", "tasks"] as const;
 const nameFields = ["name", "title", "step", "id", "description"] as const;
-/** A longer list is not a plan to be shown. */
+/** Longer lists are data, not a plan. */
 const stepsMax = 200;
 
 export function planOf(input: Json | undefined): RunPlan {
@@ -25,7 +25,7 @@ export function planOf(input: Json | undefined): RunPlan {
   return { ...(goal === "" ? {} : { goal }), steps };
 }
 
-/** Text as it is, everything else as JSON. */
+/** Text unchanged, every other value as JSON. */
 export const shownJson = (value: Json): string => (typeof value === "string" ? value : JSON.stringify(value));
 
 const isRecord = (value: Json | undefined): value is { readonly [key: string]: Json } => typeof value === "object" && value !== null && !Array.isArray(value);

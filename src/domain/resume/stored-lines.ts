@@ -2,13 +2,13 @@ import { quoted, quoteMark, visible } from "../stored-text.ts";
 
 const lineCharactersMax = 240;
 
-/** Stored text as lines of bounded length, so that a part of it can fit. */
+/** Splits stored text into lines of bounded length, so that part of it can fit into a budget. */
 export function storedLines(text: string, charactersMax: number): readonly string[] {
   const shown = text.length > charactersMax ? `${text.slice(0, charactersMax).toWellFormed()} (cut)` : text;
   return quoted(visible(shown)).split("\n").flatMap(wrapped);
 }
 
-/** Broken at blanks: a path or a command must not come in two parts. Only a word longer than a line is cut. */
+/** Breaks lines at spaces, so that a path or a word is not split. Only a word longer than a line is cut. */
 function wrapped(line: string): string[] {
   const characters = [...line.slice(quoteMark.length)];
   const lineMax = lineCharactersMax - quoteMark.length;

@@ -13,39 +13,39 @@ export interface WorkRun {
   readonly run: Run;
   readonly revision: Revision;
   readonly changedAtMs: number;
-  /** Whose claim it is or was; absent: nobody's. */
+  /** The current or last claim holder; absent if there is none. */
   readonly holder?: string;
-  /** When the live claim ends; absent: it lapsed, or there is none. */
+  /** When the live claim expires; absent if it has expired or there is none. */
   readonly expiresAtMs?: number;
 }
 export interface WorkLease {
   readonly resource: string;
   readonly holder: string;
-  /** Absent: it lapsed. */
+  /** Absent if the lease has expired. */
   readonly expiresAtMs?: number;
   readonly revision: Revision;
 }
 
-/** What is in hand in a workspace, seen by one caller. The most urgent first everywhere. */
+/** The work in a workspace as one caller sees it. Every list starts with the most urgent item. */
 export interface WorkPicture {
-  /** Runs the caller holds, then those whose claim lapsed while it was away. */
+  /** Runs that the caller holds, then those whose claim expired while it was away. */
   readonly mine: readonly WorkRun[];
   readonly leases: readonly WorkLease[];
   readonly lapsedLeases: readonly WorkLease[];
   /** Runs and leases that others hold. */
   readonly others: readonly WorkRun[];
   readonly othersLeases: readonly WorkLease[];
-  /** Runs that a claim would win: those that somebody left, then those nobody has taken. */
+  /** Runs that can be claimed: those that another agent left, then those that no agent has taken yet. */
   readonly free: readonly WorkRun[];
   /** Newest first. */
   readonly finished: readonly WorkRun[];
   /** Unfinished runs of other workspaces. */
   readonly elsewhere: number;
-  /** The caller's name: as given, or as its claims say. */
+  /** The caller's name: as given, or from its claims. */
   readonly agent?: string;
 }
 
-/** Runs and leases to look at, from the lists that name them. */
+/** Runs and leases to read, from the indexes that list them. */
 export interface WorkCandidates {
   readonly holds: readonly Entry[];
   readonly claimed: readonly string[];
@@ -55,7 +55,7 @@ export interface WorkCandidates {
 
 export const workLimits = { holdsMax: 200, claimedMax: 100, readyMax: 60, finishedMax: 10 } as const;
 
-/** `isMine`: known before anything else is read; those are looked at in any case. */
+/** Holds for which `isMine` is true come first, so that the limit does not cut them off. */
 export function chooseWork(
   holders: readonly Entry[],
   claimed: readonly Entry[],
@@ -84,7 +84,7 @@ export function workRanges({ holds, claimed, ready, finished }: WorkCandidates):
 export interface WorkReader {
   readonly workspace: Workspace;
   readonly agent?: string;
-  /** Claimed on the caller's connection, with this token. */
+  /** True for a run that was claimed on the caller's connection with this token. */
   readonly claimedHere: (runId: string, token: Revision) => boolean;
 }
 
@@ -135,10 +135,10 @@ export function drawWork(
   };
 }
 
-/** Of how many steps before the last the outputs are read: they say what was done. */
+/** How many of the last step outputs are read; they show what was done. */
 const outputsMax = 5;
 
-/** Where a run's input and its last outputs are. */
+/** The ranges of each run's input and last outputs. */
 export const detailRanges = (runs: readonly WorkRun[]): readonly Range[] =>
   runs.flatMap(({ runId, run: { lastStep } }) => [
     keyRange(workflowKeys.input(runId)),
@@ -146,12 +146,14 @@ export const detailRanges = (runs: readonly WorkRun[]): readonly Range[] =>
   ]);
 
 export interface RunDetails {
+  /** The run's completed effects, newest first. */
+  readonly effects: readonly string[];
   readonly input?: Json;
   /** Newest first. */
   readonly outputs: readonly { readonly step: number; readonly output: Json }[];
 }
 
-export function detailsOf({ runId, run: { lastStep } }: WorkRun, byKey: ReadonlyMap<string, Entry>): RunDetails {
+export function detailsOf({ runId, run: { lastStep } }: WorkRun, byKey: ReadonlyMap<string, Entry>): Omit<RunDetails, "effects"> {
   const steps = Array.from({ length: Math.min(outputsMax, lastStep + 1) }, (_, back) => lastStep - back);
   return {
     input: byKey.get(workflowKeys.input(runId))?.value,

@@ -6,7 +6,7 @@ import type { RunDetails, WorkPicture, WorkRun } from "./work-picture.ts";
 
 const shownMax = { name: 80, goal: 300, output: 300, step: 60, doneSteps: 12, heldRuns: 3, heldLeases: 4, others: 6, finished: 5 } as const;
 
-/** What the reader of work needs beside it. */
+/** Additional data for rendering work. */
 export interface WorkReading {
   readonly detailsOf: (run: WorkRun) => RunDetails;
   readonly nowMs: number;
@@ -21,8 +21,8 @@ function progressOf({ run: { lastStep } }: WorkRun, steps: readonly string[]): s
   return next === undefined ? `all ${steps.length} steps done, next: workflow_finish` : `step ${lastStep} of ${steps.length} done, next: ${plainName(next, shownMax.step)}`;
 }
 
-/** The goal, what is done and must not be done again, and what came out last. */
-function detailLines(run: WorkRun, { input, outputs }: RunDetails): readonly string[] {
+/** The goal, the finished steps and effects that must not be repeated, the last output and the last error. */
+function detailLines(run: WorkRun, { input, outputs, effects }: RunDetails): readonly string[] {
   const { goal, steps } = planOf(input);
   const { lastStep, error } = run.run;
   const [last] = outputs;
@@ -33,6 +33,7 @@ function detailLines(run: WorkRun, { input, outputs }: RunDetails): readonly str
   return [
     ...(goal === undefined ? [] : [`${quoteMark}goal: ${onOneLine(goal, shownMax.goal)}`]),
     ...(done.length === 0 ? [] : [`${quoteMark}done, do not repeat: ${skipped === 0 ? "" : "… · "}${done.slice(skipped).join(" · ")}`]),
+    ...(effects.length === 0 ? [] : [`${quoteMark}effects done, do not repeat: ${effects.join(" · ")}`]),
     ...(last === undefined ? [] : [`${quoteMark}last output (step ${last.step}): ${onOneLine(shownJson(last.output), shownMax.output)}`]),
     ...(error === undefined || error === null ? [] : [`${quoteMark}failed before: ${onOneLine(shownJson(error), shownMax.output)}`]),
   ];
@@ -68,9 +69,9 @@ export function holdingText({ mine, leases }: WorkPicture, nowMs: number, bytesM
 const joined = (parts: readonly string[]): string => (parts.length < 2 ? parts.join("") : `${parts.slice(0, -1).join(", ")} and ${parts.at(-1)}`);
 const counted = (count: number, what: string): readonly string[] => (count === 0 ? [] : [`${count} ${what}${count === 1 ? "" : "s"}`]);
 
-/** The runs in the caller's hands, the first of them in full. */
+/** The caller's runs, and its leases that expired. The first run has the highest priority. */
 export function ownWork({ mine, others, agent, lapsedLeases }: WorkPicture, { detailsOf, nowMs }: WorkReading): readonly PackSection[] {
-  // Whoever has not said who it is may be any of those at work here.
+  // A caller without a name may be any of the agents at work here.
   const runs = agent === undefined ? others : mine;
   const sections = runs.map((run, i): PackSection => {
     const details = detailsOf(run);
@@ -99,7 +100,7 @@ export function ownWork({ mine, others, agent, lapsedLeases }: WorkPicture, { de
   return [...sections, ...(lapsed.length === 0 ? [] : [{ title: "No longer yours", items: lapsed }])];
 }
 
-/** What anybody may take, those that somebody left first. */
+/** Runs that any agent may claim, starting with those that another agent left. */
 export function freeWork({ free }: WorkPicture, { detailsOf }: WorkReading): PackSection {
   const items = free.map((run, i): PackItem => {
     const details = detailsOf(run);
@@ -111,7 +112,7 @@ export function freeWork({ free }: WorkPicture, { detailsOf }: WorkReading): Pac
   return { title: "Free to take", items };
 }
 
-/** Others' live work, in one line; and what other workspaces have, as a count. `leases`: how many of them the line names. */
+/** The live work of other agents in one line, and the number of runs in other workspaces. `leases` is the number of leases in that line. */
 export function othersWork({ others, othersLeases, agent, elsewhere }: WorkPicture): PackSection & { readonly leases: number } {
   const runs = (agent === undefined ? [] : others).slice(0, shownMax.others);
   const leases = othersLeases.slice(0, shownMax.others - runs.length);

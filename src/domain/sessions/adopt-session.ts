@@ -12,7 +12,7 @@ export interface ForeignSession {
   readonly context: JsonObject;
 }
 
-/** Brings in an agent's saved context. */
+/** Imports an agent's saved context. */
 export function adoptSession(scope: Scope, { sessionId, context }: ForeignSession, options: AdoptOptions): Promise<Landing> {
   requireKey(sessionId, "session_id");
   const key = sessionKeys.key(sessionId);

@@ -11,11 +11,11 @@ export interface SessionSummary extends Omit<SavedSession, "context"> {
 
 export interface SessionsQuery {
   readonly limit: number;
-  /** The last id of the page before. */
+  /** The last id of the previous page. */
   readonly after?: string;
 }
 
-/** Sessions in the order of their ids. */
+/** Sessions in id order. */
 export async function listSessions(
   { store }: Pick<Scope, "store">,
   { limit, after }: SessionsQuery,

@@ -12,7 +12,7 @@ export interface SavedSession {
   readonly sessionId: string;
   readonly context: JsonObject;
   readonly version: number;
-  /** When the session was first saved, and last. */
+  /** When the session was first saved; `updatedAtMs` is the last save. */
   readonly savedAtMs: number;
   readonly updatedAtMs: number;
   readonly expiresAtMs?: number;

@@ -13,7 +13,7 @@ export interface ForeignState {
   readonly expiresAtMs?: number;
 }
 
-/** Brings in a key with its value and what is left of its time. */
+/** Imports a key with its value and its remaining time to live. */
 export function adoptState(scope: Scope, { key: name, value, expiresAtMs }: ForeignState, options: AdoptOptions): Promise<Landing> {
   requireKey(name);
   const key = stateKeys.key(name);

@@ -2,10 +2,13 @@ import type { Scope } from "../../store/transact.ts";
 import { stateKeys } from "../keyspace.ts";
 
 const separator = "/";
-/** Keys that lie in no folder stand between folders: they are passed over in ever larger pages, and no more than this many. */
+/** Keys without a further slash lie between the folders. They are skipped in pages of growing size, and at most `most` keys are read. */
 const passed = { pageMax: 500, most: 20_000 } as const;
 
-/** Keys that begin alike, one level at a time: the next part of each name up to and with its slash, in order. Seeks from one to the next, so that it costs what it shows. */
+/**
+ * Lists the distinct next segments of the keys under a prefix, each including its slash, in order.
+ * Seeks from one folder to the next, so the cost depends on the number of folders.
+ */
 export async function listFolders({ store }: Pick<Scope, "store">, prefix: string, limit: number): Promise<{ readonly folders: readonly string[]; readonly more: boolean }> {
   const folders: string[] = [];
   let range = stateKeys.prefix(prefix);

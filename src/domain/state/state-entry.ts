@@ -10,7 +10,7 @@ export interface StateEntry {
   readonly updatedAtMs: number;
   /** The authenticated writer. */
   readonly updatedBy: string;
-  /** The name that writer gave itself. */
+  /** The label that the writer gave itself. */
   readonly agent?: string;
   readonly expiresAtMs?: number;
 }

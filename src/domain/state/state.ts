@@ -1,4 +1,4 @@
-import { HoldfastError, invalidInput } from "../../kernel/errors.ts";
+import { invalidInput } from "../../kernel/errors.ts";
 import type { Json } from "../../kernel/json.ts";
 import { requireKey } from "../../store/prepare-commit.ts";
 import { keyRange, rangeAfter } from "../../store/ranges.ts";
@@ -8,12 +8,13 @@ import type { Scope } from "../../store/transact.ts";
 import { transact } from "../../store/transact.ts";
 import { waitForChange } from "../../store/wait-for-change.ts";
 import { stateKeys } from "../keyspace.ts";
+import { leaseLost } from "../lease-lost.ts";
 import type { StateEntry } from "./state-entry.ts";
 import { toStateEntry } from "./state-entry.ts";
 import type { VersionConflict } from "./version-conflict.ts";
 import { readConflicts } from "./version-conflict.ts";
 
-/** A lease that must be live and current for a write to land; see `guard` in leases. */
+/** A lease that must be live, with this token current, for a write to succeed; see `guard` in leases. */
 export interface LeaseGuard {
   readonly resource: string;
   readonly token: number;
@@ -64,7 +65,7 @@ export interface DeleteInput {
   readonly expectedVersion?: number;
   readonly guard?: LeaseGuard;
 }
-/** `deleted`: a live key was removed. */
+/** `deleted`: true if a live key was removed. */
 export type DeleteResult = { readonly ok: true; readonly deleted: boolean; readonly revision: Revision } | VersionConflict;
 
 export function deleteState(scope: Scope, { key, expectedVersion, guard }: DeleteInput): Promise<DeleteResult> {
@@ -80,7 +81,7 @@ export function deleteState(scope: Scope, { key, expectedVersion, guard }: Delet
   });
 }
 
-/** The live entry; `version` or `revision` ask for the past. */
+/** The live entry or, with `version` or `revision`, a past one. */
 export async function readState(scope: Scope, key: string, past: { readonly version?: number; readonly revision?: Revision } = {}): Promise<StateEntry | undefined> {
   requireKey(key);
   if (past.version !== undefined) {
@@ -91,26 +92,35 @@ export async function readState(scope: Scope, key: string, past: { readonly vers
   return entries[0] && toStateEntry(entries[0]);
 }
 
-/** Waits until the key has a version above the given one or is gone, by deletion or expiry, after it was seen; or the time is up. Then reads it. */
-export async function waitForState(scope: Scope, key: string, versionAbove: number, timeoutMs: number): Promise<StateEntry | undefined> {
+export interface WaitedState {
+  readonly entry?: StateEntry;
+  /** What was waited for has happened; false: the time was up, or somebody ended the wait. */
+  readonly hasHappened: boolean;
+}
+
+/**
+ * Waits until the key has a version above the given one or is gone, by deletion or expiry, after it was seen; or the time is up. Then reads it.
+ * `wasThere`: it was seen before the call, by the part of the same wait that came before.
+ */
+export async function waitForState(scope: Scope, key: string, versionAbove: number, timeoutMs: number, wasThere = false): Promise<WaitedState> {
   requireKey(key);
   const range = keyRange(stateKeys.key(key));
   const until = scope.clock.nowMs() + timeoutMs;
   // A function of its own: what it read and did not want is forgotten before the wait, and a thousand waiters for a large value hold none of it.
-  let wasThere = false;
-  const look = async (): Promise<{ readonly entry?: StateEntry } | { readonly seen: Revision; readonly leftMs: number }> => {
+  let isKnown = wasThere;
+  const look = async (): Promise<WaitedState | { readonly seen: Revision; readonly leftMs: number }> => {
     const { entries, revision, nowMs } = await scope.store.read(range);
     const entry = entries[0];
     const leftMs = until - scope.clock.nowMs();
-    const isOver = (entry === undefined ? wasThere : entry.version > versionAbove) || leftMs <= 0 || scope.signal?.aborted;
-    wasThere = entry !== undefined;
-    if (isOver) return { entry: entry && toStateEntry(entry) };
+    const hasHappened = entry === undefined ? isKnown : entry.version > versionAbove;
+    isKnown = entry !== undefined;
+    if (hasHappened || leftMs <= 0 || scope.signal?.aborted) return { entry: entry && toStateEntry(entry), hasHappened };
     // Nothing is written at the moment a key expires.
     return { seen: revision, leftMs: entry?.expiresAtMs === undefined ? leftMs : Math.min(leftMs, Math.max(1, entry.expiresAtMs - nowMs)) };
   };
   for (;;) {
     const looked = await look();
-    if (!("seen" in looked)) return looked.entry;
+    if (!("seen" in looked)) return looked;
     await waitForChange(scope.store, scope.clock, range, looked.seen, looked.leftMs, scope.signal);
   }
 }
@@ -118,10 +128,10 @@ export async function waitForState(scope: Scope, key: string, versionAbove: numb
 export interface ListInput {
   readonly prefix: string;
   readonly limit: number;
-  /** The last key of the page before. */
+  /** The last key of the previous page. */
   readonly after?: string;
   readonly values: boolean;
-  /** About how many characters of values are wanted at most; always at least one value. */
+  /** Values in the page add up to at most about this many characters, but there is always at least one value. */
   readonly charactersMax?: number;
 }
 
@@ -149,7 +159,7 @@ export type CommitStateResult =
     }
   | { readonly ok: false; readonly conflicts: readonly VersionConflict[] };
 
-/** Several writes and deletes at one revision, or none. */
+/** Applies all writes and deletes at one revision, or none of them. */
 export async function commitState(scope: Scope, input: CommitInput): Promise<CommitStateResult> {
   for (const { key } of [...input.writes, ...input.expected]) requireKey(key);
   const written = new Set<string>();
@@ -189,7 +199,7 @@ function checksOf(key: string, expectedVersion: number | undefined, guard: Lease
   return guard === undefined ? own : [...own, ...guard.checks];
 }
 
-/** A lost lease outranks a version conflict: its holder must stop, not retry. */
+/** A lost lease takes precedence over a version conflict, because its holder must stop instead of retrying. */
 async function conflictOf({ store }: Scope, failed: readonly FailedCheck[], at: Revision, guard: LeaseGuard | undefined): Promise<VersionConflict | undefined> {
   if (guard !== undefined) throwIfGuardFailed(guard, failed);
   return (await readConflicts(store, failed, at))[0];
@@ -197,8 +207,5 @@ async function conflictOf({ store }: Scope, failed: readonly FailedCheck[], at: 
 
 function throwIfGuardFailed(guard: LeaseGuard, failed: readonly FailedCheck[]): void {
   if (!failed.some(({ check }) => guard.checks.includes(check))) return;
-  throw new HoldfastError("lease_lost", `The lease on ${JSON.stringify(guard.resource)} is not live or ${guard.token} is not its current token; nothing was written.`, {
-    hint: "Acquire the lease again and check what changed meanwhile.",
-    details: { resource_id: guard.resource, token: guard.token },
-  });
+  throw leaseLost(guard);
 }

@@ -7,7 +7,7 @@ import { stateKeys } from "../keyspace.ts";
 import type { StateEntry } from "./state-entry.ts";
 import { toStateEntry } from "./state-entry.ts";
 
-/** The entry that stands in the way of a write. Its value is absent when the values of one refusal do not fit into one answer together, or are no longer kept. */
+/** The entry that caused the conflict. Its value is absent if the values of all conflicts do not fit into one response, or if it was compacted. */
 export type CurrentEntry = Omit<StateEntry, "value"> & Partial<Pick<StateEntry, "value">>;
 
 export interface VersionConflict {
@@ -18,15 +18,15 @@ export interface VersionConflict {
   readonly current?: CurrentEntry;
 }
 
-/** Values read at once: a page of the largest ones is sixteen times what an answer carries. */
+/** Values read at once. Sixteen values of the maximum size are already sixteen times what one response carries. */
 const valuesPage = 16;
 
-/** The broken version checks of a refused commit, in order, with the values as of that refusal while they fit into one answer. */
+/** The failed version checks of a rejected commit, in order. Values are as of the rejection and included while they fit into one response. */
 export async function readConflicts(store: Store, failed: readonly FailedCheck[], at: Revision): Promise<VersionConflict[]> {
   const broken = failed.flatMap(({ check, entry }) => ("version" in check ? [{ expectedVersion: check.version, key: check.key, entry }] : []));
   const conflicts: VersionConflict[] = [];
   let left: number = answerTextMax;
-  // Once a value did not fit, later pages are not read: a crowd of large ones would be read to be thrown away.
+  // After a value did not fit, later pages are not read: their values would mostly be thrown away.
   let isFull = false;
   for (let start = 0; start < broken.length; start += valuesPage) {
     const page = broken.slice(start, start + valuesPage);
@@ -52,7 +52,7 @@ async function readValues(store: Store, keys: ReadonlySet<string>, at: Revision)
     const { entries } = await store.read([...keys].map(keyRange), { at });
     return new Map(entries.map(({ key, value }) => [key, value]));
   } catch (error) {
-    // The refusal stands without them.
+    // The conflict is reported without values.
     if (isHoldfastError(error, "compacted")) return new Map();
     throw error;
   }

@@ -18,12 +18,12 @@ export interface ForeignRun {
   readonly runId: string;
   readonly name: string;
   readonly tags: Readonly<Record<string, string>>;
-  /** Claims are not brought in: a run that somebody was working on waits to be claimed. */
+  /** Claims are not imported: a run that was in progress waits to be claimed. */
   readonly status: Exclude<Run["status"], "claimed">;
   readonly createdAtMs: number;
-  /** Who held it there. */
+  /** The run's holder in the source. */
   readonly formerAgent?: string;
-  /** In ascending order, each step once. */
+  /** In ascending order, without duplicates. */
   readonly steps: readonly { readonly step: number; readonly output: Json }[];
   readonly lastStep: number;
 }
@@ -31,8 +31,8 @@ export interface ForeignRun {
 const batch = { writesMax: 100, charactersMax: 1_000_000 } as const;
 
 /**
- * Brings in a run with its steps. Steps may be more than one commit carries, so they are written first and the run last:
- * nobody can claim a run that is not whole, and an import that was cut short goes on where it stopped.
+ * Imports a run with its steps. The steps may not fit into one commit, so they are written first and the run last.
+ * No agent can claim an incomplete run, and an interrupted import resumes where it stopped.
  */
 export async function adoptRun(scope: Scope, foreign: ForeignRun, options: AdoptOptions): Promise<Landing> {
   const { runId, name, tags, status, createdAtMs, formerAgent, lastStep, steps } = foreign;
@@ -55,7 +55,7 @@ export async function adoptRun(scope: Scope, foreign: ForeignRun, options: Adopt
     lastStep,
     attempts: formerAgent === undefined ? 0 : 1,
     createdAtMs,
-    // Older than every run that was made here, and among themselves in the order they were made there.
+    // Imported runs are older than every run created here and keep their original order.
     place: workflowKeys.listPosition(0, createdAtMs),
     formerAgents: formerAgent === undefined ? [] : [formerAgent],
   };
@@ -77,7 +77,7 @@ export async function adoptRun(scope: Scope, foreign: ForeignRun, options: Adopt
   });
 }
 
-/** A run that went on here since it was brought in is still the same run. */
+/** A run that made progress here after its import is still the same run. */
 const isSameRun = (here: Run, there: Run): boolean =>
   here.name === there.name &&
   here.createdAtMs === there.createdAtMs &&

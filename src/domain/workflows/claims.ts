@@ -22,7 +22,7 @@ interface ClaimInput {
   readonly ttlMs: number;
 }
 
-/** Exactly one of any number of racing claims wins; the holder claiming again gets its own claim back, extended. */
+/** Of any number of concurrent claims, exactly one wins. A holder that claims again keeps its claim and extends it. */
 export function claimRun(scope: Scope, { runId, agentId, ttlMs }: ClaimInput & { readonly runId: string }): Promise<ClaimResult> {
   requireRunId(runId);
   requireClaimInput(agentId, ttlMs);
@@ -32,7 +32,7 @@ export function claimRun(scope: Scope, { runId, agentId, ttlMs }: ClaimInput & {
   });
 }
 
-/** Takes the next claimable run: highest priority first, then the oldest, carrying all the tags. */
+/** Claims the next available run with all the tags: highest priority first, then oldest first. */
 export function claimNextRun(scope: Scope, { tags, agentId, ttlMs }: ClaimInput & { readonly tags: readonly Tag[] }): Promise<ClaimResult> {
   requireClaimInput(agentId, ttlMs);
   return transact<ClaimNote, ClaimResult>(scope, {
@@ -40,7 +40,7 @@ export function claimNextRun(scope: Scope, { tags, agentId, ttlMs }: ClaimInput 
       await requeueLapsed(scope);
       for await (const runId of readyRuns(scope, tags, attempt === 0 ? 0 : spread(agentId, attempt))) {
         const decision = await decideClaim(scope, runId, agentId, ttlMs, tags);
-        // An answer means that somebody else was faster since the index was read: on to the next.
+        // An answer means that another worker was faster after the index was read, so try the next run.
         if (!("answer" in decision)) return decision;
       }
       return { answer: { ok: false } };
@@ -49,7 +49,7 @@ export function claimNextRun(scope: Scope, { tags, agentId, ttlMs }: ClaimInput 
   });
 }
 
-/** The token of the live claim, where this writer made it and no agent but its holder has ever held the run; undefined otherwise. */
+/** The token of the live claim, if this writer made the claim and no agent except its holder ever held the run; otherwise undefined. */
 export async function readOnlyClaim({ store, writer }: Scope, runId: string): Promise<number | undefined> {
   const { run, claim, snapshot } = await requireRun(store, runId);
   const holder = snapshot.entries.find(({ key }) => key === leaseKeys.holder(workflowKeys.resource(runId)));
@@ -87,25 +87,25 @@ const finishClaim =
     runId: note.runId,
     agentId,
     token: note.token ?? committed.revision,
-    // The deadline is the last write of both paths.
+    // The deadline is the last write on both paths.
     expiresAtMs: committed.writes.at(-1)?.expiresAtMs as number,
     extended: note.token !== null,
   });
 
 const readyPage = 16;
-/** The index knows one tag; the others are looked for among what it gives. */
+/** The index covers one tag; the others are filtered from its pages, so the pages are larger. */
 const taggedPage = 500;
 const requeuePage = 64;
-/** A worker looking for one run puts back this many pages at most; the next one goes on. */
+/** A worker that looks for a run requeues at most this many pages of lapsed runs; the next worker continues. */
 const requeuePagesMax = 16;
 
 /**
- * Workers that lost a race would meet again at the next run, and the next: after a conflict each starts at another place
- * in the first page. Order is kept whenever there is no race.
+ * Workers that lost a race would collide again at the next run. After a conflict, each starts at a different position in the first page.
+ * Without a conflict the order is strict.
  */
 const spread = (agentId: string, attempt: number): number => Number.parseInt(fingerprint([agentId, attempt]).slice(0, 6), 16) % readyPage;
 
-/** Ids of runs nobody has claimed, in the order they are to be taken; the first page may begin elsewhere and wrap. */
+/** Ids of unclaimed runs in the order they are handed out. The first page may start at an offset and wrap around. */
 async function* readyRuns({ store }: Scope, tags: readonly Tag[], startAt: number): AsyncGenerator<string> {
   const [firstTag] = tags;
   const whole = firstTag === undefined ? workflowKeys.ready.range : workflowKeys.readyTagged.range(firstTag);
@@ -124,15 +124,15 @@ async function* readyRuns({ store }: Scope, tags: readonly Tag[], startAt: numbe
 }
 
 /**
- * Nothing is written at the moment a claim lapses, so whoever looks for work first puts lapsed runs back in line.
- * A run whose claim was renewed meanwhile only gets a later time to look at it. Losing a race here is fine: someone else did it.
+ * Nothing is written when a claim lapses, so a worker that looks for a run first requeues lapsed ones.
+ * A run whose claim was renewed meanwhile only gets a later check time. A lost race is harmless here: another worker has done the same.
  */
 async function requeueLapsed(scope: Scope): Promise<void> {
   const { store, writer } = scope;
   for (let page = 0; page < requeuePagesMax; page += 1) {
     const { nowMs } = await store.position();
     const due = await store.read(workflowKeys.claimed.dueBy(nowMs), { limit: requeuePage, values: false });
-    // Side by side, so that they share one trip to the disk.
+    // In parallel, so that the commits share one disk write.
     await Promise.all(
       due.entries.map(async (entry) => {
         const runId = workflowKeys.idOf(entry.key);

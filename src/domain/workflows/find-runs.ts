@@ -16,35 +16,36 @@ import { requireRun, toRunView } from "./workflows.ts";
 export interface FindInput {
   readonly tags: readonly Tag[];
   readonly status?: RunStatus;
-  /** Only runs a claim would win now, in the order claims take them; otherwise newest first. */
+  /** Only runs that can be claimed now, in the order they are handed out; otherwise newest first. */
   readonly claimable: boolean;
-  /** Only runs that it accepts. */
+  /** An extra filter on the runs. */
   readonly accepts?: (run: RunView) => boolean;
   readonly limit: number;
-  /** Where the page before ended. */
+  /** The `next` cursor of the previous page. */
   readonly after?: string;
-  /** Index entries looked at for one page; a page that ends for it is short and has a next one. */
+  /** The most index entries read for one page. A page that reaches this limit may be short but has a next page. */
   readonly scannedMax?: number;
 }
 export interface FoundRuns {
   readonly runs: readonly RunView[];
-  /** Give it back as `after` for the next page; undefined at the end. */
+  /** Pass this as `after` to get the next page; undefined at the end. */
   readonly next?: string;
 }
 
 type Reader = Pick<Scope, "store">;
 
 const scanPage = 100;
-/** A filter that matches little must not make one call unbounded. */
+/** Limits the work of one call whose filter matches few runs. */
 const scannedUsually = 2_000;
 
-/** Runs as of one revision, however many reads that takes. */
+/** Returns runs as of a single revision, however many reads that takes. */
 export async function findRuns({ store }: Scope, input: FindInput): Promise<FoundRuns> {
   if (!input.claimable) return readTogether(store, (together) => lookForRuns({ store: together }, input));
   const { nowMs } = await store.position();
   const due = workflowKeys.claimed.dueBy(nowMs + lapsingMs);
   return readTogether(store, async (together) => {
-    // The past of both indexes is full of runs that have moved on: their first page is read as it is now, before anything else.
+    // Reading an old revision of these two indexes is slow, because many runs have left them
+    // since. Their first page is therefore read first, at the current revision.
     const { entries, more } = await together.read([due, rangeFrom(input, input.after)], { values: false });
     const waiting = entries.filter(({ key }) => !inRange(key, due)).map(({ key }) => key);
     const page = { keys: waiting.slice(0, scanPage), more: more || waiting.length > scanPage };
@@ -57,7 +58,7 @@ export async function findRuns({ store }: Scope, input: FindInput): Promise<Foun
   });
 }
 
-/** Claims that may lapse before the listing's own moment are looked at, too; whether they have is then seen. */
+/** The time is read before the snapshot. Claims that may lapse in between are included, and the snapshot shows whether they did. */
 const lapsingMs = 1_000;
 
 function indexOf({ tags: [firstTag], claimable }: FindInput): Range {
@@ -106,8 +107,8 @@ async function lookForRuns(scope: Reader, input: FindInput, lapsed: readonly str
 }
 
 /**
- * A run whose claim has lapsed stands among the claimed until somebody claims: reading must not move it, so its place
- * among the claimable is worked out here. In order; as many as one call looks at.
+ * A run whose claim has lapsed stays in the `claimed` index until the next worker requeues it. Reads must not move it, so its position
+ * among the claimable runs is computed here. Sorted; covers the lapsed claims that one read returned.
  */
 async function lapsedPositions(scope: Reader, runIds: readonly string[], tag: Tag | undefined): Promise<string[]> {
   const lapsed: string[] = [];
@@ -121,14 +122,14 @@ async function lapsedPositions(scope: Reader, runIds: readonly string[], tag: Ta
   return lapsed.sort(compareKeys);
 }
 
-/** One page of the index with the lapsed ones that belong between its ends. */
+/** Merges into one index page the lapsed runs that sort within its bounds. */
 function withLapsed(keys: readonly string[], lapsed: readonly string[], { after, isLastPage }: { readonly after: string; readonly isLastPage: boolean }): readonly string[] {
   const last = keys.at(-1);
   const between = lapsed.filter((key) => compareKeys(key, after) > 0 && (isLastPage || last === undefined || compareKeys(key, last) <= 0) && !keys.includes(key));
   return between.length === 0 ? keys : [...keys, ...between].sort(compareKeys);
 }
 
-/** The runs with these ids; undefined where there is none. */
+/** The runs with these ids, undefined where a run does not exist. */
 async function readRuns({ store }: Reader, runIds: readonly string[]): Promise<(RunView | undefined)[]> {
   if (runIds.length === 0) return [];
   const snapshot = await store.read(runIds.flatMap((runId) => [keyRange(workflowKeys.run(runId)), ...leaseRanges(workflowKeys.resource(runId))]));
@@ -151,13 +152,13 @@ export async function requireRunView({ store }: Scope, runId: string): Promise<R
 export interface ResumedRun {
   readonly view: RunView;
   readonly input?: Json;
-  /** Ascending by step. */
+  /** In ascending order. */
   readonly steps: readonly { readonly step: number; readonly output: Json }[];
-  /** Steps were left out, for the limit or because their outputs are long: earlier ones without `stepsAfter`, later ones with it. */
+  /** Steps were left out because of the limit or because the outputs are long: earlier steps without `stepsAfter`, later ones with it. */
   readonly more: boolean;
 }
 
-/** What a worker needs to go on: the run, its input and step outputs: the newest `limit`, or those after a given step. */
+/** What a worker needs to continue: the run, its input and its step outputs, either the newest `limit` or those after a given step. */
 export function resumeRun(scope: Scope, runId: string, { stepsAfter, limit }: { readonly stepsAfter?: number; readonly limit: number }): Promise<ResumedRun> {
   return readTogether(scope.store, async (store) => {
     const { run, updatedAtMs, claim, snapshot } = await requireRun(store, runId, [keyRange(workflowKeys.input(runId))]);

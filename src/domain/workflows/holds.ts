@@ -5,7 +5,7 @@ import type { AcquireInput, RenewResult } from "../leases/leases.ts";
 import { releaseLease, renewLease } from "../leases/leases.ts";
 import { giveBackRun, renewClaim } from "./workflows.ts";
 
-/** A claim is a lease: whoever renews or releases by resource need not know which of the two it names. */
+/** A claim is a lease, so callers that renew or release a resource need not know which kind it is. */
 
 export function renewHold(scope: Scope, input: AcquireInput & { readonly token?: Revision }): Promise<RenewResult> {
   const runId = workflowKeys.runOfResource(input.resource);

@@ -16,14 +16,14 @@ export interface StepQuery {
   readonly limit: number;
   /** Only steps before this one. */
   readonly before?: number;
-  /** Only steps after this one, the first of them; without it the newest. */
+  /** Only steps after this one, earliest first; without it, the newest steps. */
   readonly after?: number;
 }
 
-/** Outputs are read so many at a time, until the text of an answer has come together: each may be long, and a run may have many. */
+/** Steps per read. Outputs may be long and a run may have many steps, so reading stops once the response is full. */
 const readAtOnce = 50;
 
-/** Steps with what they gave, ascending; `more`: there are others beyond them, because of the limit or because of the text. */
+/** Steps with their outputs, in ascending order. `more`: further steps were left out, because of the limit or the length of the outputs. */
 export async function readSteps(
   { store }: Pick<Scope, "store">,
   runId: string,

@@ -6,14 +6,14 @@ import { toStored } from "../stored-record.ts";
 import type { Run } from "./workflow.ts";
 
 /**
- * Finding work must cost the same among a million runs as among ten, so a run stands in one of two places:
- * in `ready`, sorted as it is to be taken, or in `claimed`, sorted by when to look whether its claim has lapsed.
- * These functions turn "the run moves from there to here" into writes.
+ * Finding work must cost the same with a million runs as with ten, so an unfinished run is in one of two indexes:
+ * `ready`, in the order runs are handed out, or `claimed`, sorted by when to check whether the claim has lapsed.
+ * These functions produce the writes that move a run between them.
  */
 
 const tagsOf = (run: Run): Tag[] => Object.entries(run.tags);
 
-/** Where the run stands while nobody has claimed it; the first is its place among all of them. */
+/** The index keys of an unclaimed run. The first is in the index of all runs, the others in the indexes by tag. */
 export const readyKeys = (runId: string, run: Run): string[] => [
   workflowKeys.ready.key(run.priority, run.place, runId),
   ...tagsOf(run).map((tag) => workflowKeys.readyTagged.key(tag, run.priority, run.place, runId)),
@@ -26,19 +26,19 @@ const indexKeys = (runId: string, run: Run): string[] => {
 
 const marker: Json = null;
 
-/** The run record and its place in the index, after a change. `record`: what history says; undefined = another write says it. */
+/** The writes for a changed run and its index keys. `op`: the operation for history; undefined = another write of the commit carries the record. */
 export function runWrites(runId: string, before: Run | undefined, after: Run, op: string | undefined): Write[] {
   const oldKeys = before === undefined ? [] : indexKeys(runId, before);
   const newKeys = indexKeys(runId, after);
   return [
     { op: "put", key: workflowKeys.run(runId), value: toStored(after), record: op === undefined ? undefined : { kind: "workflow", op, subject: runId } },
     ...oldKeys.filter((key) => !newKeys.includes(key)).map((key): Write => ({ op: "delete", key })),
-    // The tags stand beside the key, so that a search for several of them need not read the runs.
+    // The index entry repeats the tags, so that a search for several tags need not read the runs.
     ...newKeys.filter((key) => !oldKeys.includes(key)).map((key): Write => ({ op: "put", key, value: after.tags })),
   ];
 }
 
-/** Where listings find the run; written once, at creation. */
+/** The entries that listings use; written once, at creation. */
 export const listingWrites = (runId: string, run: Run): Write[] => [
   { op: "put", key: workflowKeys.listed.key(run.place, runId), value: marker },
   ...tagsOf(run).map((tag): Write => ({ op: "put", key: workflowKeys.tagged.key(tag, run.place, runId), value: marker })),

@@ -17,16 +17,16 @@ export interface RunEvent {
   readonly step?: number;
   readonly writer: string;
   readonly agent?: string;
-  /** Of a claim: the fencing token it began with. */
+  /** For a claim, its fencing token. */
   readonly token?: Revision;
-  /** Renewals in a row, told as one. */
+  /** The number of consecutive renewals that this event represents. */
   readonly times?: number;
 }
 
 export interface RunTimeline {
   /** Oldest first. */
   readonly events: readonly RunEvent[];
-  /** False: there was more than was looked at, or it is no longer kept; the newest are here. */
+  /** False if older events were not read or are no longer stored. */
   readonly complete: boolean;
 }
 
@@ -35,8 +35,8 @@ const pagesMax = 3;
 const stepsMax = 500;
 
 /**
- * What happened to a run, who did it and when. Steps are told by their own entries; what became of the run and of its claim, by the log of those two keys.
- * `view`: the run as it is now.
+ * The events of a run, with their authors and times. Steps come from their own entries, changes to the run and its claim from the log of those two keys.
+ * `view`: the current run.
  */
 export async function readTimeline({ store }: Pick<Scope, "store">, view: RunView): Promise<RunTimeline> {
   const { rows, complete } = await readRows({ store }, view.runId);
@@ -45,7 +45,7 @@ export async function readTimeline({ store }: Pick<Scope, "store">, view: RunVie
   return { events: [...events, ...(await readLapse({ store }, events, view))], complete: complete && !steps.more };
 }
 
-/** Rows of the run and of its claim's deadline, oldest first. */
+/** Log rows of the run and of its claim's deadline, oldest first. */
 async function readRows({ store }: Pick<Scope, "store">, runId: string): Promise<{ readonly rows: readonly LogRow[]; readonly complete: boolean }> {
   const rows: LogRow[] = [];
   let before: Revision | undefined;
@@ -70,7 +70,7 @@ async function readRows({ store }: Pick<Scope, "store">, runId: string): Promise
 
 function toEvents(rows: readonly LogRow[], view: RunView): RunEvent[] {
   const events: RunEvent[] = [];
-  // Who has the run, as far as told: a claim by another, without the run having been given back, is a take-over.
+  // The known holder. A claim by another agent is a takeover unless the run was given back first.
   let holder: string | undefined;
   for (const row of rows) {
     const { atMs, revision, writer, agent } = row;
@@ -123,7 +123,7 @@ const stepEvent = (entry: Entry): RunEvent => ({
   agent: entry.agent,
 });
 
-/** Nothing is written at the moment a claim lapses: until the store records it, the lapse is computed here. */
+/** Nothing is written when a claim lapses. Until the store records the lapse, it is computed here. */
 async function readLapse({ store }: Pick<Scope, "store">, events: readonly RunEvent[], { runId, agentId, claimExpiresAtMs, status }: RunView): Promise<readonly RunEvent[]> {
   if (agentId === undefined || claimExpiresAtMs !== undefined || endingOf(status) !== "changed") return [];
   const deadline = keyRange(leaseKeys.deadline(workflowKeys.resource(runId)));

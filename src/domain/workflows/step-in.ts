@@ -12,24 +12,22 @@ import { ended, givenBack, requireUnfinished } from "./workflow.ts";
 import { historySubjectOf, requireRun } from "./workflows.ts";
 
 /**
- * What a person does to what somebody else holds. The token says which hold was meant: whoever has taken over since then is left alone.
- * History names the person as the writer, and says that it was not the holder.
+ * Operator actions on leases and runs that others hold. The token identifies the hold the operator saw, so a later holder is not affected.
+ * History names the operator as the writer and shows that it was not the holder.
  */
 
 const overtaken = (what: string, holder: string | undefined, token: Revision | undefined): HoldfastError =>
   new HoldfastError(
     "lease_lost",
-    holder === undefined
-      ? `${what} is not held any more; nothing was changed.`
-      : `${what} is held by ${JSON.stringify(holder)} since then, with another token; nothing was changed.`,
-    { hint: "Look again, and decide about what is there now.", details: { holder: holder ?? null, token: token ?? null } },
+    holder === undefined ? `${what} is no longer held; nothing was changed.` : `${what} is now held by ${JSON.stringify(holder)} with another token; nothing was changed.`,
+    { hint: "Check the current holder, then decide again.", details: { holder: holder ?? null, token: token ?? null } },
   );
 
 export interface StepIn {
   readonly revision: Revision;
 }
 
-/** Ends a lease whoever holds it, if it is still the hold with this token; of a claim, returns the run. */
+/** Ends a lease regardless of its holder, if this token is still current. For a claim, returns the run. */
 export function revokeLease(scope: Scope, { resource, token }: { readonly resource: string; readonly token: Revision }): Promise<StepIn> {
   const runId = workflowKeys.runOfResource(resource);
   if (runId !== undefined) return returnRun(scope, { runId, token });
@@ -44,7 +42,7 @@ export function revokeLease(scope: Scope, { resource, token }: { readonly resour
   });
 }
 
-/** Takes a run from its holder, live or lapsed: claimable at once by anybody, its steps kept. */
+/** Takes a run from its holder, whether the claim is live or lapsed. Anyone can claim it at once, and its steps are kept. */
 export function returnRun(scope: Scope, { runId, token }: { readonly runId: string; readonly token: Revision }): Promise<StepIn> {
   return transact<null, StepIn>(scope, {
     async decide() {
@@ -65,7 +63,7 @@ export function returnRun(scope: Scope, { runId, token }: { readonly runId: stri
   });
 }
 
-/** Ends a run for good. `token` is that of the holder the person saw; absent: the person saw none. */
+/** Ends a run permanently. `token`: the token of the holder the operator saw; absent = there was none. */
 export function cancelRun(
   scope: Scope,
   { runId, token, reason }: { readonly runId: string; readonly token?: Revision; readonly reason?: Json },

@@ -3,33 +3,33 @@ import type { Json } from "../../kernel/json.ts";
 import type { LeaseRecord } from "../leases/lease.ts";
 import { anyJson, arrayOf, either, enumOf, mapOf, number, object, optional, storedAs, string } from "../stored-record.ts";
 
-/** What a run is and may become, without a store: every function here is pure. */
+/** The states and transitions of a run. Every function here is pure. */
 
 export const runStatuses = ["created", "claimed", "running", "done", "failed", "cancelled"] as const;
 export type RunStatus = (typeof runStatuses)[number];
 
-/** As stored. Input and step outputs have keys of their own, so that a checkpoint does not write them again. */
+/** The stored record. Input and step outputs have separate keys, so that a checkpoint does not rewrite them. */
 export interface Run {
   readonly name: string;
   readonly tags: Readonly<Record<string, string>>;
-  /** The id of the workspace it was created in; absent where that was not known. */
+  /** The id of the workspace it was created in; absent if unknown. */
   readonly workspace?: string;
   readonly priority: number;
   readonly status: RunStatus;
-  /** The highest step checkpointed; never falls. 0 before the first. */
+  /** The highest checkpointed step; never decreases. 0 before the first. */
   readonly lastStep: number;
-  /** How many times a worker has taken the run. */
+  /** How many times the run was claimed. */
   readonly attempts: number;
   readonly createdAtMs: number;
-  /** When the first worker took it. */
+  /** When the run was first claimed. */
   readonly startedAtMs?: number;
-  /** Among all runs, by age; see keyspace. */
+  /** The position among all runs, by age; see keyspace. */
   readonly place: string;
-  /** Who ended it. */
+  /** The holder at the end of the run. */
   readonly endedBy?: { readonly agentId: string; readonly token: number };
-  /** Agents that held the run before the present or last one, newest last, the last few. */
+  /** The most recent agents that held the run before the current or last one, newest last. */
   readonly formerAgents: readonly string[];
-  /** Where the run stands in the index; absent once it has ended. */
+  /** The index that contains the run; absent once it has ended. */
   readonly indexed?: { readonly zone: "ready" } | { readonly zone: "claimed"; readonly lookAtMs: number };
   readonly result?: Json;
   readonly error?: Json;
@@ -55,24 +55,24 @@ export const runForm = object<Run>({
 
 export const toRun = storedAs(runForm);
 
-/** The tags that stand beside an unclaimed run's place in line. */
+/** The tags stored with a run's entry in the ready index. */
 export const toTags = storedAs(mapOf(string));
 
 const formerAgentsMax = 64;
 
 export const isFinished = (run: Run): boolean => run.status === "done" || run.status === "failed" || run.status === "cancelled";
 
-/** A claim that lapsed or was given back leaves the run waiting: what was only claimed is `created` again, what had begun stays `running`. */
+/** After a claim lapsed or was given back, a run that was only claimed is `created` again, and one that had begun stays `running`. */
 export const shownStatus = (run: Run, claim: LeaseRecord): RunStatus => (run.status === "claimed" && claim.live === undefined ? "created" : run.status);
 
-/** Who reports progress: by name, by token, or nobody (single-agent use). */
+/** The caller that reports progress: identified by agent id, by token or not at all (single-agent use). */
 export interface Reporter {
   readonly agentId?: string;
   readonly token?: number;
 }
 
 /**
- * May this caller change the run now? Answers the agent whose claim the change extends (undefined: the run is unclaimed),
+ * Checks whether this caller may change the run now. Returns the agent whose claim the change extends (undefined: the run is unclaimed),
  * or throws `workflow_finished`, `claim_lost` or `claim_held`.
  */
 export function requireMayReport(runId: string, run: Run, claim: LeaseRecord, { agentId, token }: Reporter): string | undefined {
@@ -80,7 +80,7 @@ export function requireMayReport(runId: string, run: Run, claim: LeaseRecord, { 
   const named = agentId !== undefined || token !== undefined;
   const { last, live } = claim;
   const isLast = last !== undefined && (agentId === undefined || agentId === last.holder) && (token === undefined || token === last.token);
-  // A holder whose claim lapsed but was not taken may go on: it is still the last one.
+  // A holder whose claim lapsed may continue as long as no other agent has claimed the run.
   if (named && isLast) return last.holder;
   if (named && (run.formerAgents.includes(agentId ?? "") || (token !== undefined && token !== last?.token))) throw claimLost(runId, live?.holder ?? last?.holder);
   if (live !== undefined) throw claimHeld(runId, live.holder);
@@ -107,14 +107,14 @@ export const claimLost = (runId: string, successor: string | undefined): Holdfas
 
 const claimHeld = (runId: string, holder: string): HoldfastError =>
   new HoldfastError("claim_held", `Run ${runId} is claimed by ${JSON.stringify(holder)}; nothing was changed.`, {
-    hint: "Claim the run first, and give agent_id or token with each checkpoint.",
+    hint: "Claim the run first, and pass agent_id or token with each checkpoint.",
     details: { run_id: runId, agent_id: holder },
   });
 
 const withFormer = (run: Run, agent: string | undefined): readonly string[] =>
   agent === undefined ? run.formerAgents : [...run.formerAgents.filter((other) => other !== agent), agent].slice(-formerAgentsMax);
 
-/** Someone took the run. `previous`: the holder before, if it was another one. */
+/** The run after a claim. `previous`: the former holder, if it was a different agent. */
 export const claimed = (run: Run, previous: string | undefined, atMs: number): Run => ({
   ...run,
   status: "claimed",
@@ -125,7 +125,7 @@ export const claimed = (run: Run, previous: string | undefined, atMs: number): R
 
 export const stepDone = (run: Run, step: number): Run => ({ ...run, status: "running", lastStep: Math.max(run.lastStep, step) });
 
-/** Given back by its holder: claimable again, steps kept. */
+/** The run after its holder gave it back: claimable again, with its steps. */
 export const givenBack = (run: Run, holder: string): Run => ({
   ...run,
   formerAgents: withFormer(run, holder),
@@ -137,7 +137,7 @@ export type Ending =
   | { readonly status: "failed"; readonly error?: Json; readonly retry: boolean }
   | { readonly status: "cancelled"; readonly error?: Json };
 
-/** `holder`: whose claim it was, if there was one. */
+/** `holder`: the holder of the claim, if there was one. */
 export function ended(run: Run, ending: Ending, holder: { readonly holder: string; readonly token: number } | undefined): Run {
   const endedBy = holder && { agentId: holder.holder, token: holder.token };
   if (ending.status === "done") return { ...run, status: "done", result: ending.result, error: undefined, endedBy };

@@ -14,13 +14,13 @@ import { listingWrites, runWrites } from "./run-index.ts";
 import type { Ending, Reporter, Run, RunStatus } from "./workflow.ts";
 import { ended, givenBack, isFinished, requireMayReport, shownStatus, stepDone, toRun } from "./workflow.ts";
 
-/** A run as callers see it. */
+/** The caller's view of a run. */
 export interface RunView extends Pick<Run, "name" | "status" | "tags" | "priority" | "lastStep" | "attempts" | "createdAtMs" | "startedAtMs" | "place" | "result" | "error"> {
   readonly runId: string;
-  /** The present or last holder; undefined when the run was never claimed or was given back. */
+  /** The current or last holder; undefined if the run was never claimed or was given back. */
   readonly agentId?: string;
   readonly token?: number;
-  /** When the live claim ends; undefined without a live claim. */
+  /** When the live claim expires; undefined without a live claim. */
   readonly claimExpiresAtMs?: number;
   readonly updatedAtMs: number;
 }
@@ -29,10 +29,10 @@ export interface CreateInput {
   readonly name: string;
   readonly tags?: Readonly<Record<string, string>>;
   readonly input?: Json;
-  /** The caller's own id: creating twice returns the first. */
+  /** An id chosen by the caller. Creating a run again with the same id returns the first one. */
   readonly runId?: string;
   readonly priority?: number;
-  /** The id of the workspace it is created in. */
+  /** The id of the workspace in which the run is created. */
   readonly workspace?: string;
 }
 export interface CreateResult {
@@ -49,7 +49,7 @@ export async function createRun(scope: Scope, { name, tags = {}, input, runId = 
   requireKey(name, "name");
   requireRunId(runId);
   requireTags(tags);
-  // Taken when the call arrives: creations that are read from one line of input keep their order.
+  // Assigned on arrival, so that requests from one input stream keep their order.
   const ordinal = nextOrdinal();
   if (!Number.isInteger(priority) || Math.abs(priority) > priorityMax) throw invalidInput("priority", `must be a whole number from -${priorityMax} to ${priorityMax}`);
   return transact<{ runId: string; name: string }, CreateResult>(scope, {
@@ -86,7 +86,7 @@ export interface CheckpointResult {
   readonly lastStep: number;
 }
 
-/** Records a step's output and, when the caller holds the claim, extends it. The same step with the same output changes nothing. */
+/** Stores a step's output and extends the caller's claim, if it holds one. Repeating a step with the same output stores nothing new. */
 export function checkpointRun(scope: Scope, { runId, step, output, ...reporter }: CheckpointInput): Promise<CheckpointResult> {
   requireRunId(runId);
   if (!Number.isSafeInteger(step) || step < 0) throw invalidInput("step", "must be a whole number, 0 or more");
@@ -122,8 +122,8 @@ export interface FinishResult {
 }
 
 /**
- * Ends a run, or sends a failed one back to be claimed again. Cancelling without a name needs no claim: it is how an operator stops a run.
- * Whoever gives a name or a token is held to it. Ending a run again in the same way gives the first answer again.
+ * Ends a run, or requeues a failed one. An operator may cancel a run without an agent id and without a claim.
+ * An agent id or token, if given, must match. Ending a run again in the same way returns the first result.
  */
 export async function finishRun(scope: Scope, { runId, ending, ...reporter }: Reporter & { readonly runId: string; readonly ending: Ending }): Promise<FinishResult> {
   requireRunId(runId);
@@ -149,7 +149,7 @@ export async function finishRun(scope: Scope, { runId, ending, ...reporter }: Re
   });
 }
 
-/** By this caller, as far as it says who it is, and with the same outcome. */
+/** Whether this caller, as far as it identified itself, has already ended the run with the same outcome. */
 function isEndedSo(run: Run, ending: Ending, { agentId, token }: Reporter): boolean {
   const { endedBy } = run;
   const isSameCaller = endedBy === undefined || ((agentId === undefined || agentId === endedBy.agentId) && (token === undefined || token === endedBy.token));
@@ -158,7 +158,7 @@ function isEndedSo(run: Run, ending: Ending, { agentId, token }: Reporter): bool
   return isFinished(run) && isSameCaller && !("retry" in ending && ending.retry) && outcome(run) === outcome(ending);
 }
 
-/** The heartbeat of a claim: `lease_renew` on its resource. */
+/** The heartbeat of a claim, used by `lease_renew` on its resource. */
 export function renewClaim(
   scope: Scope,
   { runId, agentId, token, ttlMs }: { readonly runId: string; readonly agentId: string; readonly token?: number; readonly ttlMs: number },
@@ -179,22 +179,21 @@ export function renewClaim(
   });
 }
 
-/** The holder gives the run back: claimable at once, steps kept. `lease_release` on its resource. */
+/** Gives a run back: it is claimable at once and keeps its steps. Used by `lease_release` on its resource. */
 export function giveBackRun(
   scope: Scope,
-  { runId, agentId, token }: { readonly runId: string; readonly agentId: string; readonly token?: number },
+  { runId, agentId, token, claimableAfterMs }: { readonly runId: string; readonly agentId: string; readonly token?: number; readonly claimableAfterMs?: number },
 ): Promise<{ readonly released: boolean }> {
   return transact<null, { released: boolean }>(scope, {
     async decide() {
-      const { run, revision, claim } = await requireRun(scope.store, runId);
+      const { run, revision, claim, snapshot } = await requireRun(scope.store, runId);
       const { live } = claim;
       if (live === undefined || isFinished(run) || live.holder !== agentId || (token !== undefined && token !== live.token)) return { answer: { released: false } };
+      // Among the claimed, whoever looks for work finds it when its time has come, as if a claim had lapsed then.
+      const indexed: Run["indexed"] = claimableAfterMs === undefined ? { zone: "ready" } : { zone: "claimed", lookAtMs: snapshot.nowMs + Math.ceil(claimableAfterMs) };
       return {
         checks: [{ key: workflowKeys.run(runId), revision }],
-        writes: [
-          ...runWrites(runId, run, { ...givenBack(run, agentId), indexed: { zone: "ready" } }, "release"),
-          ...dropWrites(workflowKeys.resource(runId), historySubjectOf(runId), undefined),
-        ],
+        writes: [...runWrites(runId, run, { ...givenBack(run, agentId), indexed }, "release"), ...dropWrites(workflowKeys.resource(runId), historySubjectOf(runId), undefined)],
         note: null,
       };
     },
@@ -202,7 +201,7 @@ export function giveBackRun(
   });
 }
 
-/** A run and its claim as of one revision, with whatever else is requested. */
+/** A run and its claim as of one revision, together with any other requested ranges. */
 export async function requireRun(
   store: Store,
   runId: string,
@@ -235,20 +234,20 @@ export const toRunView = (runId: string, run: Run, updatedAtMs: number, claim: L
   error: run.error,
 });
 
-/** A claim's changes are told as the run's. */
+/** History records changes to a claim under its run. */
 export const historySubjectOf = (runId: string): HistorySubject => ({ kind: "workflow", subject: runId });
 
-/** The claim's deadline moves with every sign of life; where to look for its lapse moves only when it left the zone. */
+/** Every report extends the claim's deadline. The check time in the index changes only if the run is not in the `claimed` index. */
 function heldAgain(run: Run, claim: LeaseRecord, holder: string | undefined, nowMs: number): Run {
   if (holder === undefined || run.indexed?.zone === "claimed") return run;
   return { ...run, indexed: { zone: "claimed", lookAtMs: nowMs + (claim.last?.ttlMs ?? 0) } };
 }
 
-/** A short renewal in between does not make the claim shorter for good. */
+/** A single short renewal must not shorten later extensions. */
 const extension = (runId: string, { live, last }: LeaseRecord, holder: string | undefined, op: string | undefined) =>
   holder === undefined ? [] : [extendWrite(workflowKeys.resource(runId), holder, Math.max(live?.ttlMs ?? 0, last?.ttlMs ?? 0), historySubjectOf(runId), op)];
 
-/** The same limits for every surface: the tools say them earlier and in their own words. */
+/** Applies to every surface. The tools check the same limits earlier, with their own wording. */
 export function requireTags(tags: Readonly<Record<string, string>>): void {
   const entries = Object.entries(tags);
   const isTag = (text: unknown, bytesMax: number): boolean => typeof text === "string" && text.isWellFormed() && !text.includes("\0") && Buffer.byteLength(text) <= bytesMax;

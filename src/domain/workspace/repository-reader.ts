@@ -8,36 +8,36 @@ export interface Repository {
   readonly commonFolder: string;
   /** The name of the main worktree's folder. */
   readonly name: string;
-  /** Where the main line of history began; undefined without commits, in a shallow clone, or where git cannot be asked. */
+  /** The root commit of the main line; undefined without commits, in a shallow clone or if git is unavailable. */
   readonly rootCommit?: string;
-  /** Names the main line whose beginning was looked for: the same text for every process that sees this folder; undefined where there is none. */
+  /** Identifies the main line whose root commit was searched for, identically in every process that sees this folder; undefined if there is none. */
   readonly mainLine?: string;
-  /** The branch worked on, also in the middle of a rebase; undefined when detached. */
+  /** The current branch, even during a rebase; undefined if HEAD is detached. */
   readonly branch?: string;
   readonly commit?: string;
 }
 
-/** The file system as far as workspaces need it. */
+/** The file system operations that workspaces need. */
 export interface FolderReader {
-  /** Without symbolic links; undefined when there is no such folder. */
+  /** Resolves symbolic links; undefined if there is no such folder. */
   realFolder(path: string): Promise<string | undefined>;
-  /** The repository whose top is exactly this folder. `known`: where a main line began, as far as that is remembered. */
+  /** The repository whose top is exactly this folder. `known` looks up root commits that are already stored. */
   repositoryAt(folder: string, known?: KnownRoots): Promise<Repository | undefined>;
 }
 
-/** The first commit; null: lately nobody could tell; undefined: nobody has asked. */
+/** Returns the root commit, null if a recent search failed, or undefined if there was no search. */
 export type KnownRoots = (mainLine: string) => Promise<string | null | undefined>;
 
 const smallFileBytesMax = 64 * 1024;
 const packedRefsBytesMax = 64 * 1024 * 1024;
 const defaults = { gitTimeoutMs: 3_000 } as const;
 const refDepthMax = 5;
-/** A git that cannot answer is not waited for on every call. */
+/** Limits how often calls wait for a git that does not answer. */
 const rootAttemptsMax = 2;
 
 /**
- * Reads git's own files. Git itself is only asked where the main line began, and only if that is not stored yet: it has to walk there
- * commit by commit, which takes most of a second for fifty thousand of them. `gitTimeoutMs` is for callers that cannot wait so long.
+ * Reads git's files directly. Except for reftables, git itself runs only to find the root commit of the main line, and only if that is not stored yet.
+ * It walks the history commit by commit, which takes most of a second for 50,000 commits. `gitTimeoutMs` is for callers that cannot wait that long.
  */
 export function openFolderReader({ gitTimeoutMs }: { readonly gitTimeoutMs: number } = defaults): FolderReader {
   const roots = new Map<string, string>();
@@ -67,7 +67,7 @@ export function openFolderReader({ gitTimeoutMs }: { readonly gitTimeoutMs: numb
 }
 
 interface GitFolders {
-  /** What belongs to this worktree alone. */
+  /** Contains what belongs to this worktree only. */
   readonly gitFolder: string;
   readonly commonFolder: string;
 }
@@ -75,7 +75,7 @@ interface GitFolders {
 async function findGitFolder(folder: string): Promise<GitFolders | undefined> {
   const dotGit = join(folder, ".git");
   const kind = await kindOf(dotGit);
-  // A worktree and a submodule have a file that says where their git folder is.
+  // In a worktree or submodule, `.git` is a file that contains the path of the git folder.
   const link = kind === "file" ? /^gitdir: (.+?)\r?\n?$/s.exec((await readText(dotGit)) ?? "")?.[1] : undefined;
   const gitFolder = link !== undefined ? resolve(folder, link) : kind === "folder" ? dotGit : folder;
   if (!(await isGitFolder(gitFolder))) return undefined;
@@ -84,13 +84,13 @@ async function findGitFolder(folder: string): Promise<GitFolders | undefined> {
   return commonFolder === undefined ? undefined : { gitFolder, commonFolder };
 }
 
-/** A worktree's own git folder has no objects: those are in the common one. */
+/** A worktree's git folder has no objects; they are in the common folder. */
 async function isGitFolder(path: string): Promise<boolean> {
   if ((await kindOf(join(path, "HEAD"))) !== "file") return false;
   return (await kindOf(join(path, "commondir"))) === "file" || ((await kindOf(join(path, "objects"))) === "folder" && (await kindOf(join(path, "refs"))) === "folder");
 }
 
-/** `…/proj/.git` and `…/proj/.bare` are `proj`, `…/proj.git` too; a submodule's is the folder it is checked out in. */
+/** `…/proj/.git`, `…/proj/.bare` and `…/proj.git` are all named `proj`. A submodule is named after the folder it is checked out in. */
 async function nameOf({ gitFolder, commonFolder }: GitFolders, folder: string): Promise<string> {
   const isMain = (await realpath(gitFolder)) === commonFolder;
   const last = basename(commonFolder);
@@ -101,7 +101,7 @@ async function nameOf({ gitFolder, commonFolder }: GitFolders, folder: string): 
 async function readHead(gitFolder: string, commonFolder: string, timeoutMs: number): Promise<{ readonly branch?: string; readonly commit?: string }> {
   const head = (await readText(join(gitFolder, "HEAD")))?.trim() ?? "";
   const ref = /^ref: (.+)$/.exec(head)?.[1];
-  // Where references are kept in tables, HEAD is a signpost and git has to be asked.
+  // With the reftable format, HEAD is only a placeholder, so git itself must resolve it.
   if (ref === "refs/heads/.invalid") {
     const questions = [
       ["symbolic-ref", "-q", "--short", "HEAD"],
@@ -114,7 +114,7 @@ async function readHead(gitFolder: string, commonFolder: string, timeoutMs: numb
   return { branch: await rebasedBranch(gitFolder), commit: asCommit(head) };
 }
 
-/** A rebase detaches HEAD; the branch it will move is noted beside it. */
+/** A rebase detaches HEAD and records the branch in `head-name`. */
 async function rebasedBranch(gitFolder: string): Promise<string | undefined> {
   for (const kind of ["rebase-merge", "rebase-apply"]) {
     const ref = (await readText(join(gitFolder, kind, "head-name")))?.trim();
@@ -146,8 +146,8 @@ interface MainLine {
 }
 
 /**
- * Where to begin to look for the first commit. The default branch goes before HEAD, so that a branch without common history (pages, say) is
- * still the same workspace. Nowhere in a shallow clone: its first commit is wherever it was cut, and moves with every fetch.
+ * Where the search for the root commit starts. The default branch comes before HEAD, so that a branch without common history (such as gh-pages) still
+ * belongs to the same workspace. There is no start in a shallow clone: its first commit is where it was cut, which moves with every fetch.
  */
 async function readMainLine(commonFolder: string, head: string | undefined): Promise<MainLine | undefined> {
   if ((await kindOf(join(commonFolder, "shallow"))) === "file") return undefined;
@@ -159,23 +159,27 @@ async function readMainLine(commonFolder: string, head: string | undefined): Pro
   return head === undefined ? undefined : { name: JSON.stringify([commonFolder, born, "HEAD"]), start: head };
 }
 
-/** Tells a folder from a later one at the same place. Systems that do not keep the time of birth show the time of the last change instead, which says nothing. */
+/** Distinguishes a folder from a later one with the same path. Some systems do not store the time of creation and report the last change instead, which is useless here. */
 async function birthOf(folder: string): Promise<string> {
   const found = await stat(folder, { bigint: true }).catch(() => undefined);
   return found === undefined ? "" : `${found.ino} ${found.birthtimeNs === found.ctimeNs ? 0n : found.birthtimeNs}`;
 }
 
-/** Only first parents are followed, so that a library merged in with its own history does not lend its identity. */
+/** Follows first parents only, so that a library merged with its history does not determine the identity of the repository. */
 async function findRoot(commonFolder: string, start: string, timeoutMs: number): Promise<string | undefined> {
   const root = await git(commonFolder, ["rev-list", "--first-parent", "--max-parents=0", start], timeoutMs);
   return root === undefined ? undefined : asCommit(root.split("\n")[0] as string);
 }
 
-/** The folder is named outright, so that variables of a surrounding git (in a hook, say) lead nowhere else. */
+/** Passing `--git-dir` keeps the variables of an enclosing git process (in a hook, for example) from selecting another repository. */
 const git = (gitFolder: string, args: readonly string[], timeoutMs: number): Promise<string | undefined> =>
   new Promise((done) => {
-    execFile("git", [`--git-dir=${gitFolder}`, ...safeGitOptions, ...args], { timeout: timeoutMs, maxBuffer: smallFileBytesMax, windowsHide: true }, (error, stdout) =>
-      done(error === null && stdout.trim() !== "" ? stdout.trim() : undefined),
+    execFile(
+      "git",
+      [`--git-dir=${gitFolder}`, ...safeGitOptions, ...args],
+      // One that ignores SIGTERM would be waited for beyond its time.
+      { timeout: timeoutMs, killSignal: "SIGKILL", maxBuffer: smallFileBytesMax, windowsHide: true },
+      (error, stdout) => done(error === null && stdout.trim() !== "" ? stdout.trim() : undefined),
     );
   });
 
@@ -184,7 +188,7 @@ async function kindOf(path: string): Promise<"file" | "folder" | undefined> {
   return found?.isFile() ? "file" : found?.isDirectory() ? "folder" : undefined;
 }
 
-/** Regular files of a sane size only: a pipe in their place would be waited on for ever. */
+/** Reads only regular files of a limited size. Reading a pipe could block forever. */
 async function readText(path: string, bytesMax = smallFileBytesMax): Promise<string | undefined> {
   const found = await stat(path).catch(() => undefined);
   if (found === undefined || !found.isFile() || found.size > bytesMax) return undefined;

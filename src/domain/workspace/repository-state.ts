@@ -1,11 +1,11 @@
 import { execFile } from "node:child_process";
 import { listFilters, safeGitOptions, withoutFilters } from "./safe-git.ts";
 
-/** What git knows without being asked for long. */
+/** Facts about a repository that git can report quickly. */
 export interface RepositoryState {
-  /** Changed, new and deleted files, relative to the top; undefined when git did not answer in time. */
+  /** Changed, new and deleted files, relative to the top; undefined if git did not answer in time. */
   readonly changedFiles?: readonly string[];
-  /** Lines added and removed since the last commit, of files that git knows and takes for text. */
+  /** Lines added and removed since the last commit, for tracked text files. */
   readonly lines?: ReadonlyMap<string, { readonly added: number; readonly removed: number }>;
   /** `1a2b3c4 subject`, newest first. */
   readonly recentCommits: readonly string[];
@@ -16,7 +16,7 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 const outputBytesMax = 4 * 1024 * 1024;
 const commitsMax = 5;
 
-/** `timeoutMs`: for each question to git. */
+/** `timeoutMs` applies to each git command. */
 export async function readRepositoryState(folder: string, environment: Environment, timeoutMs: number): Promise<RepositoryState> {
   const git = openGit(folder, environment, timeoutMs);
   const [changes, log] = await Promise.all([readChanges(git), git(["log", `--max-count=${commitsMax}`, "--no-show-signature", "--format=%h %s"])]);
@@ -32,7 +32,7 @@ async function readChanges(git: Git): Promise<Pick<RepositoryState, "changedFile
   const filters = await git(listFilters, { noneIs: 1 });
   const options = filters === undefined ? undefined : withoutFilters(filters);
   if (options === undefined) return {};
-  // A submodule has a configuration of its own: its commit is compared, and nothing is run inside it.
+  // A submodule has its own configuration. Only its commit is compared, and no command runs inside it.
   const [status, counted] = await Promise.all([
     git([...options, "status", "--porcelain=v1", "-z", "--no-renames", "--untracked-files=normal", "--ignore-submodules=dirty"]),
     git([...options, "diff", "--numstat", "-z", "--no-renames", "--no-ext-diff", "--no-textconv", "--ignore-submodules=all", "HEAD", "--"]),
@@ -41,7 +41,7 @@ async function readChanges(git: Git): Promise<Pick<RepositoryState, "changedFile
   return { changedFiles: status.split("\0").flatMap((line) => (line.length > 3 ? [line.slice(3)] : [])), ...(counted === undefined ? {} : { lines: linesIn(counted) }) };
 }
 
-/** Of `9\t0\tsrc/cli.js`; files that are not text have dashes for numbers. */
+/** Parses lines such as `9\t0\tsrc/cli.js`; binary files have dashes instead of numbers. */
 function linesIn(counted: string): NonNullable<RepositoryState["lines"]> {
   const found = counted.split("\0").flatMap((line) => {
     const [, added, removed, path] = /^(\d+)\t(\d+)\t(.+)$/s.exec(line) ?? [];
@@ -50,7 +50,7 @@ function linesIn(counted: string): NonNullable<RepositoryState["lines"]> {
   return new Map(found);
 }
 
-/** Takes no lock, and starts none of the programs that a repository's own configuration may name. `noneIs`: the exit code that means an empty answer. */
+/** Takes no lock and starts no program named in the repository's configuration. `noneIs`: the exit code that means an empty result. */
 const openGit =
   (folder: string, environment: Environment, timeoutMs: number) =>
   (args: readonly string[], { noneIs = 0 } = {}): Promise<string | undefined> =>

@@ -1,6 +1,7 @@
 /**
- * Options before a git command that keep it from taking locks and from starting programs that a repository's own configuration names. A folder can bring
- * any configuration with it, so what is not named here must not be reachable by the commands that are run: no fetch, no checkout, and a diff only with `--no-ext-diff --no-textconv`.
+ * Options for git commands that prevent locks and keep git from starting programs named in the repository's
+ * configuration. A folder can bring any configuration with it, so commands must not reach settings that are missing
+ * here: no fetch, no checkout, and a diff only with `--no-ext-diff` and `--no-textconv`.
  */
 export const safeGitOptions: readonly string[] = [
   "--no-optional-locks",
@@ -9,7 +10,7 @@ export const safeGitOptions: readonly string[] = [
     "core.fsmonitor=false",
     "core.hooksPath=/dev/null",
     "log.showSignature=false",
-    // A partial clone fetches what it lacks, through whatever the configuration names: nothing is fetched here.
+    // A partial clone fetches missing objects through any command its configuration names. Fetching is disabled here.
     "core.sshCommand=false",
     "core.gitProxy=false",
     "protocol.allow=never",
@@ -17,12 +18,12 @@ export const safeGitOptions: readonly string[] = [
   ].flatMap((setting) => ["-c", setting]),
 ];
 
-/** Asks for the names of all settings of filters, of every file that counts, each followed by a NUL. Git answers 1 where there are none. */
+/** Lists the names of all filter settings from every configuration file, each followed by a NUL. Git exits with 1 if there are none. */
 export const listFilters: readonly string[] = ["config", "--includes", "-z", "--name-only", "--get-regexp", "^filter\\."];
 
 /**
- * Options that take the programs away from filters, which `git status` runs on changed files. Newer versions of git can do without attributes; this works on all.
- * Undefined: a name cannot be written as an option, so that nothing must be run.
+ * Options that disable the filter programs that `git status` runs on changed files. Newer versions of git can ignore attributes; this works with
+ * all versions. Undefined: too many filters, or a filter's name cannot be written as an option, so git must not be run.
  */
 export function withoutFilters(listed: string): readonly string[] | undefined {
   const names = new Set(listed.split("\0").flatMap((name) => (name === "" ? [] : [name.slice("filter.".length, Math.max("filter.".length, name.lastIndexOf(".")))])));

@@ -8,38 +8,38 @@ import type { FolderReader, Repository } from "./repository-reader.ts";
 import type { RepositoryState } from "./repository-state.ts";
 
 /**
- * What an agent works on: the repository, whichever folder, worktree or clone it is seen through.
- * Its root commit says which one it is, so a renamed folder stays itself and a namesake is another.
+ * The repository an agent works on, regardless of the folder, worktree or clone it is seen through. The root commit identifies it,
+ * so a renamed folder remains the same workspace, and another folder with the same name is a different one.
  */
 export interface Workspace extends KnownWorkspace {
-  /** Ids under which the same place was known before: without commits, without git. Read along with `id`, never written. */
+  /** Earlier ids of the same place, from before its first commit or before `git init`. They are read along with `id` but never written. */
   readonly formerIds: readonly string[];
   readonly branch?: string;
   readonly commit?: string;
-  /** The top of the repository, where there is one on this machine. Never stored. */
+  /** The top of the repository on this machine, if there is one. Never stored. */
   readonly folder?: string;
-  /** What the caller should know about how it was found. */
+  /** A note for the caller about how the workspace was found. */
   readonly hint?: string;
 }
 
-/** Where the caller works, as far as the process that serves it can know. */
+/** What the serving process knows about where the caller works. */
 export interface Surroundings {
   readonly folder: string;
-  /** The folder the caller has open, where it can be asked for; goes before `folder`. */
+  /** The folder the caller has open, if the client can report it; takes precedence over `folder`. */
   openFolder?(): Promise<string | undefined>;
   readonly home: string;
   readonly reader: FolderReader;
-  /** What git knows of a repository, asked without waiting long. */
+  /** Reads the state of a repository from git, with a short timeout. */
   readState?(folder: string): Promise<RepositoryState>;
 }
 
-/** No folder to go by: entries are kept here, apart from every workspace. */
+/** Used if there is no folder to identify a workspace. These entries are kept apart from every workspace. */
 export const noWorkspaceId = "none";
 const idPattern = /^ws-[0-9a-f]{16}$/;
 
 /**
- * The workspace a call is about. `given`: a folder (absolute, or beginning with `.` or `~`), a name or an id; it wins.
- * Otherwise the folder the server works in decides, except that a home folder or the root is never taken by guess.
+ * Finds the workspace for a call. `given` takes precedence: a folder (absolute, or beginning with `.` or `~`), a name or an id.
+ * Otherwise the server's folder decides, but the home folder and the root are never assumed.
  */
 export async function locateWorkspace(store: Store, surroundings: Surroundings | undefined, given?: string): Promise<Workspace> {
   if (given === undefined) return surroundings === undefined ? nowhere("This server does not know your folder") : guess(store, surroundings);
@@ -52,10 +52,10 @@ const isFolder = (given: string): boolean => isAbsolute(given) || /^(\.{1,2}|~)(
 async function guess(store: Store, surroundings: Surroundings): Promise<Workspace> {
   const { home, reader } = surroundings;
   const start = await reader.realFolder((await surroundings.openFolder?.()) ?? surroundings.folder);
-  if (start === undefined) return nowhere("The folder the server was started in is gone");
+  if (start === undefined) return nowhere("The folder the server was started in no longer exists");
   const realHome = (await reader.realFolder(home)) ?? home;
   const isOffLimits = (path: string): boolean => path === realHome || dirname(path) === path;
-  if (isOffLimits(start)) return nowhere("The server was started in the home folder or the root, which is never taken by guess");
+  if (isOffLimits(start)) return nowhere("The server was started in the home folder or the root, which is never assumed to be a workspace");
   for (let path = start; !isOffLimits(path); path = dirname(path)) {
     const repository = await reader.repositoryAt(path, (mainLine) => readKnownRoot(store, mainLine));
     if (repository !== undefined) return ofRepository(repository, path);
@@ -70,7 +70,7 @@ async function ofFolder(store: Store, given: string, { folder, home, reader }: S
       given.replace(/^~/, () => home),
     ),
   );
-  if (start === undefined) throw invalidInput("workspace", "must be a folder that exists here, or the name of a workspace");
+  if (start === undefined) throw invalidInput("workspace", "must be an existing folder or the name of a workspace");
   for (let path = start; ; path = dirname(path)) {
     const repository = await reader.repositoryAt(path, (mainLine) => readKnownRoot(store, mainLine));
     if (repository !== undefined) return ofRepository(repository, path);
@@ -84,7 +84,7 @@ async function ofName(store: Store, given: string, surroundings: Surroundings | 
   const known = await findKnownWorkspaces(store, given);
   if (known.length > 1)
     throw new HoldfastError("ambiguous", `Several workspaces are called ${JSON.stringify(given)}.`, {
-      hint: "Give one of their ids, or a folder, as workspace.",
+      hint: "Pass one of their ids or a folder as workspace.",
       details: { candidates: known.map(({ id, name }) => ({ id, name })) },
     });
   const [only] = known;
@@ -93,7 +93,7 @@ async function ofName(store: Store, given: string, surroundings: Surroundings | 
   return { id: idOf(`name ${given}`), name: given, formerIds: [] };
 }
 
-/** Before the first commit a repository is known by its place, and before `git init` by its folder. */
+/** Before the first commit, a repository is identified by its path, and before `git init`, by its folder. */
 function ofRepository({ rootCommit, mainLine, commonFolder, name, branch, commit }: Repository, folder: string): Workspace {
   const former = [idOf(`git ${commonFolder}`), idOf(`folder ${folder}`)];
   const ids = rootCommit === undefined ? former : [idOf(`root ${rootCommit}`), ...former];
@@ -102,7 +102,7 @@ function ofRepository({ rootCommit, mainLine, commonFolder, name, branch, commit
 
 const plainFolder = (path: string): Workspace => ({ id: idOf(`folder ${path}`), name: basename(path) || path, formerIds: [] });
 
-/** A server that is not on the caller's machine must not look at its own: the text alone is the identity. */
+/** A server on another machine than the caller's must not read its own file system: the path's text alone is the identity. */
 function ofUnseenFolder(given: string): Workspace {
   const path = given.replaceAll("\\", "/").replace(/(?<!\/)\/+$/, "");
   return { id: idOf(`folder ${path}`), name: path.slice(path.lastIndexOf("/") + 1) || given, formerIds: [] };
@@ -112,7 +112,7 @@ const nowhere = (why: string): Workspace => ({
   id: noWorkspaceId,
   name: noWorkspaceId,
   formerIds: [],
-  hint: `${why}; pass workspace (a folder or a name) to keep entries by project.`,
+  hint: `${why}; pass workspace (a folder or a name) to separate entries by project.`,
 });
 
 const idOf = (identity: string): string => `ws-${createHash("sha256").update(identity).digest("hex").slice(0, 16)}`;

@@ -50,8 +50,8 @@ import type { RememberedRequest, Row } from "./namespace.ts";
 import { lowerBound, Namespace } from "./namespace.ts";
 
 /**
- * The specification: plain maps, no cleverness. Every random history must give the same answers on every other engine.
- * Also a real engine for tests and throw-away use (`memory:`); nothing survives the process.
+ * The specification: plain maps, no optimizations. Every random history must give the same results on every other engine.
+ * It is also a real engine for tests and temporary use (`memory:`); nothing survives the process.
  */
 export class MemoryEngine implements Engine {
   readonly name = "memory";
@@ -96,7 +96,7 @@ export class MemoryEngine implements Engine {
     return { revision: options.at ?? space.revision, nowMs, entries, more: false };
   }
 
-  /** What was there at a revision: the newest row of each key up to it. */
+  /** The state at a revision: the newest row of each key up to it. */
   #asOf(space: Namespace, at: Revision): { rows: Map<string, Row>; atMs: number } {
     if (at > space.revision) throw futureRevisionError(at, space.revision);
     requireKept(at, space);
@@ -230,7 +230,7 @@ export class MemoryEngine implements Engine {
   async search(namespace: string, { areas, terms }: SearchQuery): Promise<SearchAnswer> {
     const space = this.#open(namespace);
     const nowMs = this.#now(space);
-    // Expired entries are counted until they are swept: counts may be a little stale, hits never are.
+    // Expired entries count until they are swept: counts may be slightly stale, hits never are.
     const indexed = [...space.entries.values()].filter((row) => row.index !== undefined && areas.includes(row.index.area));
     const weightsOf = new Map(indexed.map((row) => [row, new Map(row.index?.terms)]));
     const has = (row: Row, i: number): boolean => weightsOf.get(row)?.has(terms[i] as string) ?? false;
@@ -289,7 +289,7 @@ export class MemoryEngine implements Engine {
     if (restsFrom(space.seal, "compact", nowMs)) return { removed: 0, more: false };
     const horizonMs = nowMs - policy.ageMs;
     const horizon = letGoThrough(space, policy.revisions);
-    // A window of whole revisions that the policy lets go, at most about `limit` rows.
+    // A window of complete revisions that the policy releases, with about `limit` rows at most.
     let target = space.compacted;
     let targetAtMs = space.compactedAtMs;
     let seen = 0;
@@ -308,7 +308,7 @@ export class MemoryEngine implements Engine {
     return { removed, more: seen >= limit };
   }
 
-  /** A row may go when a newer row of its key is also at or below the target, or when it only says that the key is gone. */
+  /** A row may be deleted if a newer row of its key is also at or below the target, or if it only records that the key was deleted. */
   #forgetUpTo(space: Namespace, target: Revision): number {
     const newest = new Map<string, Row>();
     for (const row of space.log) if (row.revision <= target) newest.set(row.key, row);
@@ -372,7 +372,7 @@ export class MemoryEngine implements Engine {
     this.#namespaces.clear();
   }
 
-  /** The namespace for a use that its seal may forbid. */
+  /** Returns the namespace; throws if its seal forbids this use. */
   #open(namespace: string, use: "read" | "commit" = "read"): Namespace {
     const space = this.#space(namespace);
     requireUnsealed(space.seal, use);
@@ -388,7 +388,7 @@ export class MemoryEngine implements Engine {
     return space;
   }
 
-  /** Never goes back, not even when nothing was committed in between: what a reader saw expire stays expired. */
+  /** Never goes back, not even without commits in between: an entry that a reader saw expire stays expired. */
   #now(space: Namespace): number {
     space.shownMs = Math.max(this.#clock.nowMs(), space.clockMs, space.shownMs);
     return space.shownMs;
@@ -412,7 +412,7 @@ function wanted(row: Row, { recorded }: LogQuery): boolean {
   return recorded.writer === undefined || row.writer === recorded.writer || row.agent === recorded.writer;
 }
 
-/** Rows as a query wants them, in its order. */
+/** The rows with the values that the query requests, in order. */
 function withValues(rows: readonly Row[], log: readonly Row[], { values, previous, valuesBytesMax = Number.POSITIVE_INFINITY }: LogQuery): LogRow[] {
   let bytes = 0;
   return rows.map((row) => {

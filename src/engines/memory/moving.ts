@@ -5,7 +5,7 @@ import type { DumpPage, DumpQuery, NamespaceFacts, StoredKey, StoredLogRow, Stor
 import type { Row } from "./namespace.ts";
 import { lowerBound, Namespace } from "./namespace.ts";
 
-/** What moving asks of the specification: everything a namespace is made of, and becoming equal to another. */
+/** Moving a namespace, in the specification: dumps its records, and loads those of another store. */
 export function dumpNamespace(space: Namespace, query: DumpQuery): DumpPage {
   const { revision, clockMs, compacted, compactedAtMs, versionFloor, base, gaps, seal } = space;
   const facts: NamespaceFacts = { revision, clockMs, compacted, compactedAtMs, versionFloor, base, gaps, seal };
@@ -90,11 +90,11 @@ function loadRow(space: Namespace, { kind: _kind, ...stored }: StoredLogRow): vo
 function loadKey(space: Namespace, { key, revision, seq, version, present, index }: StoredKey): void {
   const row = space.entries.get(key);
   if (!present) {
-    // What the log told of the key is never less right: a page of the walk may be of later, and then the log brings it too.
+    // The log is authoritative for this key. A page of keys may have been read later than the log rows, but then the log brings the deletion too.
     if (row === undefined && !space.tombstones.has(key)) space.tombstones.set(key, { version, revision, seq });
     return;
   }
-  // A page of the walk may be older than the log that was loaded since: then a later page brings the text.
+  // The page may be older than the log rows loaded since it was read. In that case a later page brings the text.
   if (row === undefined || row.revision !== revision || row.seq !== seq) return;
   const found: Row = { ...row, index };
   space.entries.set(key, found);

@@ -1,7 +1,7 @@
 import { compareKeys } from "../../store/ranges.ts";
 import type { HistoryRecord, IndexedText, LogRow, NamespaceFacts, Revision, Seal, StoredRequest } from "../../store/store.ts";
 
-/** A log row as kept: the value as text (the only copy) and what to record when it expires. */
+/** A stored log row: the value as text (the only copy), and the history record for its expiry. */
 export interface Row extends Omit<LogRow, "value"> {
   readonly json: string | undefined;
   readonly lapse?: HistoryRecord;
@@ -13,23 +13,23 @@ export interface RememberedRequest extends StoredRequest {
   readonly keptUntilMs: number;
 }
 
-/** Plain maps: what there is to know of a namespace. */
+/** The complete state of a namespace, in plain maps. */
 export class Namespace {
   revision: Revision = 0;
   compacted: Revision = 0;
-  /** The time of the compacted revision: its own rows may be gone, and what had expired by then must stay answerable. */
+  /** The time of the compacted revision. Its own rows may be gone, but reads must still know which entries had expired by then. */
   compactedAtMs = 0;
   /** The time of the last commit. */
   clockMs = 0;
-  /** The latest time anybody was answered with. */
+  /** The latest time that was returned to a caller. */
   shownMs = 0;
-  /** New keys start above this: the highest version among forgotten deleted keys. */
+  /** New keys start above this: the highest version among deleted keys that are no longer remembered. */
   versionFloor = 0;
-  /** See `NamespaceFacts`: only other than 0 and empty where history went back. */
+  /** See `NamespaceFacts`: 0 and empty unless history went back. */
   base: Revision = 0;
   gaps: NamespaceFacts["gaps"] = [];
   seal: Seal | undefined;
-  /** Live or expired-but-unswept entries. */
+  /** Entries that are live, or expired and not yet swept. */
   readonly entries = new Map<string, Row>();
   /** The keys of `entries`, in byte order. */
   readonly keys: string[] = [];
@@ -40,7 +40,7 @@ export class Namespace {
   readonly listeners = new Set<() => void>();
 }
 
-/** First position whose key is not below `key`. */
+/** The first index whose key is not below `key`. */
 export function lowerBound(keys: readonly string[], key: string): number {
   let low = 0;
   let high = keys.length;

@@ -1,9 +1,9 @@
-/** What takes this long no longer keeps others from beginning: it waits for something that they need not wait for. */
+/** Work that takes longer than this gives up its slot: it is waiting for something that the others need not wait for. */
 const slotMs = 50;
 
 /**
- * When what has gathered goes on its way: so many things at a time; what comes meanwhile goes together afterwards. By itself, a statement or a transaction costs the
- * server and the driver far more than one row more in it.
+ * Decides when queued items are sent: at most `max` batches at a time, and items that arrive meanwhile form the next batch. A separate statement or transaction
+ * costs the server and the driver far more than one extra row.
  */
 export class BatchScheduler {
   readonly #max: number;
@@ -11,13 +11,13 @@ export class BatchScheduler {
   #taken = 0;
   #isScheduled = false;
 
-  /** `begin` is called when one is free: it takes of what has gathered and runs it. False: there was nothing to take. */
+  /** `begin` is called when a slot is free: it takes queued items and runs them. False: there was nothing to take. */
   constructor(max: number, begin: (scheduler: BatchScheduler) => boolean) {
     this.#max = max;
     this.#begin = begin;
   }
 
-  /** Something has come. What comes in the same turn of the event loop goes along. */
+  /** Call this when an item has arrived. Items that arrive in the same turn of the event loop join the batch. */
   schedule(turns = 1): void {
     if (this.#isScheduled) return;
     this.#isScheduled = true;
@@ -30,7 +30,7 @@ export class BatchScheduler {
     while (this.#taken < this.#max && this.#begin(this));
   }
 
-  /** `work` must not fail. It may give its slot back before it ends, when others need not wait for the rest. */
+  /** `work` must not fail. It may release its slot before it ends, if others need not wait for the rest. */
   async run(work: (leave: () => void) => Promise<void>): Promise<void> {
     this.#taken += 1;
     let isIn = true;
@@ -38,7 +38,7 @@ export class BatchScheduler {
       if (!isIn) return;
       isIn = false;
       this.#taken -= 1;
-      // Callers that were just answered may ask again: let them join. They take one turn to get here, and another one to be gathered.
+      // Callers that just got an answer may send another request, so let them join. It takes them one turn to get here, and another to be collected.
       this.schedule(2);
     };
     const timer = setTimeout(leave, slotMs);

@@ -1,13 +1,15 @@
-import type { RecordLoadPlan } from "../../ledger/load-plan.ts";
 import type { BatchPlan, PlannedRequest, PlannedRow } from "../../ledger/plan-batch.ts";
+import type { AddedText, RowChanges } from "../../ledger/rows.ts";
+import type { PgLockedRows } from "./commit-batch.ts";
 import type { PgNamespaceRow } from "./namespace-row.ts";
 import type { Statement, StatementResult } from "./pg-session.ts";
 import type { Tables } from "./schema.ts";
-import type { AddedText } from "./text-index.ts";
 import { indexStatements, readAreas, readDocuments, toDocuments } from "./text-index.ts";
 import type { KeyState, OwnedKeys, TombstoneRow } from "./write-rows.ts";
 import {
   deleteTombstones,
+  forgetRequests,
+  forgetRows,
   keepRequests,
   keyState,
   markFindable,
@@ -20,14 +22,14 @@ import {
   writeTombstones,
 } from "./write-rows.ts";
 
-/** The texts of one namespace that leave the index, by their keys, and those that come in. */
+/** The texts of one namespace that are removed from the index, by key, and those that are added. */
 interface ChangedTexts {
   readonly id: number;
   readonly unfindable: string[];
   readonly added: AddedText[];
 }
 
-/** Everything that plans change, of one namespace or of several: as few statements as there are tables to touch, however many namespaces there are. */
+/** All changes of decisions in one or more namespaces. The number of statements depends on the tables to write, not on the number of namespaces. */
 export class BatchWrites {
   readonly #spaces: PgNamespaceRow[] = [];
   readonly #ids: number[] = [];
@@ -39,16 +41,39 @@ export class BatchWrites {
   readonly #requestIds: number[] = [];
   readonly #requests: PlannedRequest[] = [];
   readonly #texts: ChangedTexts[] = [];
-  /** Entries that become findable without another row. */
+  /** Entries that become findable without a new log row. */
   readonly #marked: OwnedKeys = { ids: [], keys: [] };
-  /** Whose rows say more than where they stand, or write no row of the log. */
+  /** Statements for all other changes: deletions of log rows and request keys, and updates of a namespace's row that `writeRows` does not make. */
   readonly #others: ((t: Tables) => Statement)[] = [];
 
-  /** Counts on what is remembered of ended keys. `tellsHistory`: the namespace's row must say anew which history it belongs to. `load`: what keys of another store say beside. */
-  add(space: PgNamespaceRow, plan: BatchPlan, tellsHistory = false, load?: RecordLoadPlan): void {
+  /** Adds the changes of one namespace's decision, and updates its count of tombstones. */
+  add(locked: PgLockedRows, { plan, load, texts: replaced = [], requestsPast, rows = [], tombstones = [], space: isWhole = false }: RowChanges = {}): void {
+    const { space } = locked;
+    const { id } = space;
+    if (load !== undefined && isWhole) locked.beginHistory();
+    const texts: ChangedTexts = { id, unfindable: replaced.map(({ key }) => key), added: [...replaced] };
+    if (plan !== undefined) this.#addPlan(space, plan, texts);
+    for (const tombstone of load?.tombstones ?? []) {
+      this.#tombstoneRows.push({ id, ...tombstone });
+      space.tombstones += 1;
+    }
+    for (const { key, slot, index } of load?.texts ?? []) {
+      texts.added.push({ key, logPosition: slot.logPosition, index });
+      own(this.#marked, id, key);
+    }
+    if (texts.unfindable.length > 0 || texts.added.length > 0) this.#texts.push(texts);
+    for (const key of tombstones) own(this.#removedTombstones, id, key);
+    if (requestsPast !== undefined) this.#others.push((t) => forgetRequests(t, id, requestsPast));
+    if (rows.length > 0) this.#others.push((t) => forgetRows(t, id, rows));
+    const hasRows = plan !== undefined && plan.rows.length > 0;
+    if (hasRows) this.#spaces.push(space);
+    if (isWhole || (!hasRows && (plan !== undefined || locked.hasLeapt))) this.#others.push((t) => writeNamespace(t, space));
+    else if (locked.tellsHistory) this.#others.push((t) => writeHistory(t, space));
+  }
+
+  #addPlan(space: PgNamespaceRow, plan: BatchPlan, texts: ChangedTexts): void {
     const { id } = space;
     const newest = new Map<PlannedRow, KeyState>();
-    const texts: ChangedTexts = { id, unfindable: [], added: [] };
     for (const [key, { stored, present, index, row, tombstone }] of plan.changed()) {
       if (stored?.findable) texts.unfindable.push(key);
       if (present) {
@@ -64,15 +89,6 @@ export class BatchWrites {
         if (tombstone === undefined) space.tombstones += 1;
       }
     }
-    for (const tombstone of load?.tombstones ?? []) {
-      this.#tombstoneRows.push({ id, ...tombstone });
-      space.tombstones += 1;
-    }
-    for (const { key, slot, index: text } of load?.texts ?? []) {
-      texts.added.push({ key, logPosition: slot.logPosition, index: text });
-      own(this.#marked, id, key);
-    }
-    if (texts.unfindable.length > 0 || texts.added.length > 0) this.#texts.push(texts);
     for (const row of plan.rows) {
       this.#ids.push(id);
       this.#rows.push(row);
@@ -82,14 +98,9 @@ export class BatchWrites {
       this.#requestIds.push(id);
       this.#requests.push(request);
     }
-    if (plan.rows.length === 0) this.#others.push((t) => writeNamespace(t, space));
-    else {
-      this.#spaces.push(space);
-      if (tellsHistory) this.#others.push((t) => writeHistory(t, space));
-    }
   }
 
-  /** Texts to search by come with `textStatements`. */
+  /** The statements for everything except index texts, which `textStatements` returns. */
   statements(t: Tables): Statement[] {
     const statements = this.#others.map((statementOf) => statementOf(t));
     if (this.#spaces.length > 0) statements.unshift(writeRows(t, { spaces: this.#spaces, ids: this.#ids, rows: this.#rows, keyStates: this.#keyStates }));
@@ -101,7 +112,7 @@ export class BatchWrites {
     return statements;
   }
 
-  /** What the index must be asked first, if something findable comes or goes. */
+  /** The statements that change the index. Queries the index first if a findable entry is added or removed. */
   async textStatements(t: Tables, ask: (statements: readonly Statement[]) => Promise<StatementResult[]>): Promise<Statement[]> {
     if (this.#texts.length === 0) return [];
     const answers = await ask(this.#texts.flatMap(({ id, unfindable }) => [readDocuments(t, id, unfindable), readAreas(t, id)]));

@@ -2,30 +2,30 @@ import { randomHex } from "../../kernel/ids.ts";
 import type { Log } from "../../kernel/log.ts";
 import type { PgSession } from "./pg-session.ts";
 
-/** With notifications polling is only the net; without them it is all there is. */
+/** With notifications, polling is only a fallback; without them, it is the only way. */
 const pollMs = { listening: 1_000, notListening: 250 } as const;
-/** How long the first notification, sent to oneself, may take before notifications count as not working. */
+/** How long the first notification, which the process sends to itself, may take before notifications count as not working. */
 const probeMs = 1_000;
-/** A notification is a transaction too: under load there is one for several commits. */
+/** A notification is a transaction too, so under load one covers several commits. */
 const spacingMs = 3;
 const reconnectMs = { first: 250, max: 5_000 } as const;
-/** So many changes in a row found by polling first: the listening connection is dead without knowing it. */
+/** If polling is first to find this many changes in a row, the listening connection is dead without having noticed. */
 const missedMax = 3;
 
 export interface ChangeSignalOptions {
   readonly channel: string;
-  /** A connection for listening alone. */
+  /** Opens a connection that is used only for listening. */
   readonly open: () => Promise<PgSession>;
   readonly notify: (payloads: readonly string[]) => Promise<void>;
-  /** What each of the namespaces stands at, in some form that changes when it does. */
+  /** The state of each namespace, in any form that changes when the namespace does. */
   readonly look: (namespaces: readonly string[]) => Promise<ReadonlyMap<string, string>>;
   readonly log: Log;
 }
 
-/** PostgreSQL takes less than 8,000 bytes at a time. */
+/** PostgreSQL accepts less than 8,000 bytes at a time. */
 const payloadBytesMax = 7_900;
 
-/** Who says it, and of which namespaces: as many in one notification as it can carry, because each costs the server about as much as a commit. */
+/** The sender and its namespaces: as many as fit in one notification, because each costs the server about as much as a commit. */
 function packed(self: string, namespaces: Iterable<string>): string[] {
   const payloads: string[] = [];
   let names: string[] = [];
@@ -46,7 +46,7 @@ function packed(self: string, namespaces: Iterable<string>): string[] {
   return payloads;
 }
 
-/** Anybody may send something on the channel. */
+/** Anyone may send on the channel, so the payload may be anything. */
 function namesIn(payload: string): string[] {
   try {
     const names: unknown = JSON.parse(payload.slice(payload.indexOf(" ") + 1));
@@ -57,9 +57,9 @@ function namesIn(payload: string): string[] {
 }
 
 /**
- * Tells other processes that something was committed: a notification after the commit, sent on another connection so that no commit waits for it.
- * The log is the truth; a notification only says when to look. Behind a pooler that gives every transaction another connection none arrives:
- * one sent to oneself finds that out, and then the namespaces are looked at four times a second.
+ * Notifies other processes of commits: a notification after the commit, sent on another connection so that no commit waits for it.
+ * The log is authoritative; a notification only triggers a read. Behind a pooler that gives every transaction a different connection, notifications do not arrive.
+ * A notification sent to this process itself detects that, and the namespaces are then polled four times a second.
  */
 export class PostgresChangeSignal {
   readonly #options: ChangeSignalOptions;
@@ -90,7 +90,7 @@ export class PostgresChangeSignal {
   listen(namespace: string, notify: () => void): () => void {
     const heard = this.#listeners.get(namespace) ?? new Set();
     this.#listeners.set(namespace, heard);
-    // One entry per call, also when the same function listens twice.
+    // One entry per call, even if the same function listens twice.
     const listener = (): void => notify();
     heard.add(listener);
     if (this.#session === undefined && !this.#connecting && this.#retry === undefined) void this.#connect();
@@ -104,7 +104,7 @@ export class PostgresChangeSignal {
     };
   }
 
-  /** After a commit of this process that took a revision. */
+  /** Call this after a commit by this process that took a revision. */
   notify(namespace: string): void {
     this.#notifyHere(namespace);
     if (this.#closed) return;
@@ -130,7 +130,7 @@ export class PostgresChangeSignal {
     for (const namespace of [...this.#listeners.keys()]) this.#notifyHere(namespace);
   }
 
-  /** One at a time: what becomes due meanwhile goes out together afterwards. */
+  /** One at a time: namespaces that become due meanwhile are sent together afterwards. */
   async #send(): Promise<void> {
     while (this.#due.size > 0) {
       const waitMs = this.#sentMs + spacingMs - performance.now();
@@ -141,7 +141,7 @@ export class PostgresChangeSignal {
       try {
         await this.#options.notify(payloads);
       } catch (error) {
-        // The commits stand; others hear of them by polling.
+        // The commits are valid; other processes notice them by polling.
         this.#options.log("debug", "notification_not_sent", { reason: (error as Error).message });
         break;
       }
@@ -161,7 +161,7 @@ export class PostgresChangeSignal {
       await session.send([{ text: `LISTEN ${this.#options.channel}` }], performance.now() + 5_000);
       this.#failures = 0;
       this.#missed = 0;
-      // What happened while nobody listened is not told any more.
+      // Changes made while this process was not listening are not reported again, so notify everyone.
       this.#ringAll();
       await this.#probe();
     } catch (error) {
@@ -177,7 +177,7 @@ export class PostgresChangeSignal {
     await this.#options.notify([this.#self]);
     for (let waited = 0; waited < probeMs && !this.#isListening && !this.#closed; waited += 20) await new Promise((resolve) => setTimeout(resolve, 20).unref());
     if (!this.#isListening && !this.#closed && this.#session?.isLost === false)
-      this.#options.log("info", "no_notifications", { meaning: "a pooler stands before the server; changes of other processes are found by polling" });
+      this.#options.log("info", "no_notifications", { meaning: "a connection pooler is in front of the server; changes by other processes are found by polling" });
     this.#schedulePoll();
   }
 
@@ -235,7 +235,7 @@ export class PostgresChangeSignal {
     this.#known.set(namespace, now);
     if (before === now) return;
     this.#notifyHere(namespace);
-    // The first look has nothing to compare with.
+    // The first poll has nothing to compare with.
     if (before === undefined || !this.#isListening) return;
     this.#missed += 1;
     if (this.#missed >= missedMax) this.#session?.destroy();

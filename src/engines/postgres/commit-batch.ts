@@ -1,145 +1,197 @@
-import { BatchPlan } from "../../ledger/plan-batch.ts";
-import { requireUnsealed } from "../../store/engine-rules.ts";
-import type { CommitResult, PreparedCommit } from "../../store/store.ts";
+import type { LoadedLog } from "../../ledger/load-plan.ts";
+import type { LockedRows, NamedRows, RowDecision, Work } from "../../ledger/rows.ts";
 import { BatchWrites } from "./batch-writes.ts";
+import { historyMark } from "./history-mark.ts";
 import type { PgNamespaceClock, PgNamespaceRow } from "./namespace-row.ts";
 import { leapIfWentBack, lockFreeNamespaces, lockNamespace } from "./namespace-row.ts";
 import type { Statement, StatementResult } from "./pg-session.ts";
-import type { FoundSlots, WantedEntry } from "./read-slots.ts";
-import { fillWanted, namedBy, readWanted, SlotQuestions } from "./read-slots.ts";
+import type { FoundSlots, FoundSource, WantedEntry } from "./read-slots.ts";
+import { fillWanted, readWanted, SlotQuestions } from "./read-slots.ts";
+import { compactionReads, expiredKeys } from "./reclaim.ts";
 import type { Tables } from "./schema.ts";
 import type { Transaction } from "./transaction.ts";
+import { forgetRowsName } from "./write-rows.ts";
 
-/** Where a batch is written: what stays the same for all of an engine's batches, and which namespace. */
+/** The destination of a batch: the parts common to all of an engine's batches, and the namespace. */
 export interface NamespaceHandle {
   readonly tables: Tables;
   readonly clock: PgNamespaceClock;
   readonly namespace: string;
-  /** As this process knows it. */
+  /** The namespace's id as this process remembers it. */
   readonly id: number;
   readonly contention: Contention;
 }
 
-/** Whether other processes write to a namespace too, judged by how this one found it last. */
+/** Whether other processes also write to a namespace, judged by the state in which this process last found it. */
 export class Contention {
   isContended = false;
   #changesLeft: number | undefined;
 
-  /** Another process holds its lock. */
+  /** Another process holds the namespace's lock. */
   foundLocked(): void {
     this.isContended = true;
   }
 
-  /** This process wrote to it; `changes`: the row's count as it was found. Whoever writes anything in a namespace counts it up. */
+  /** This process wrote to the namespace. `changes`: the row's count as it was found. Every write to a namespace increments it. */
   wrote(changes: number): void {
     this.isContended = this.#changesLeft !== undefined && this.#changesLeft !== changes;
     this.#changesLeft = changes + 1;
   }
 }
 
-/** The namespace is not there under the number that was remembered: the store was made anew meanwhile. */
+/** The namespace does not exist under the remembered id: the store was created again meanwhile. */
 export class StaleNamespaceError extends Error {}
 
-/** How a batch ended: with an answer to each of its commits, or with what was in the way of all of them; nothing was changed then. */
-export type Outcome = { readonly results: readonly CommitResult[]; readonly notifies: boolean } | { readonly error: unknown };
+/** The outcome of a decision: a result, or the error that prevented it. After an error, nothing was changed. */
+export type Outcome = { readonly result: unknown; readonly notifies: boolean } | { readonly error: unknown };
 
-/** A namespace's batch on its way, alone or beside others. It is settled when it is known how it ended. */
+/** A namespace's batch in flight, alone or with others. It is settled when its outcome is known. */
 export interface Part {
   readonly namespaceHandle: NamespaceHandle;
-  readonly commits: readonly PreparedCommit[];
+  readonly named: NamedRows;
+  readonly decide: (locked: LockedRows) => RowDecision<unknown>;
   outcome: Outcome | undefined;
 }
 
 /**
- * How namespaces are locked that others may have. One at most is waited for, and before anything else is locked: whoever waits holds nothing, so no two can wait for each other.
- * Of the rest those are taken that are free. `patienceMs`: how long, if not most of a deadline.
+ * How to lock namespaces that other sessions may hold. At most one is waited for, before anything else is locked: a waiting session holds no lock, so there is
+ * no deadlock. Of the others, only the free ones are locked. `lockWaitMs`: how long to wait; by default, most of a deadline.
  */
 export type Locking = "free ones" | { readonly waitsForFirst: true; readonly lockWaitMs?: number };
 
-function settle(part: Part, space: PgNamespaceRow, outcome: Outcome): void {
-  const { clock, namespace } = part.namespaceHandle;
-  clock.show(namespace, space);
-  clock.seeRevision(namespace, space);
-  part.outcome = outcome;
+/** A namespace that this transaction has locked. */
+export class PgLockedRows implements LockedRows {
+  readonly space: PgNamespaceRow;
+  readonly source: FoundSource;
+  readonly log: LoadedLog;
+  /** The history went back, and the namespace continues above every revision that may be lost. This is written whatever the decision is. */
+  hasLeapt = false;
+  readonly #handle: NamespaceHandle;
+  readonly #identity: string | null;
+  readonly #servedBy: string | null;
+
+  constructor(handle: NamespaceHandle, { space, source, log }: FoundSlots, identity: string | null) {
+    this.space = space;
+    this.source = source;
+    this.log = log;
+    this.#handle = handle;
+    this.#identity = identity;
+    this.#servedBy = space.servedBy;
+  }
+
+  get reads(): LockedRows["reads"] {
+    const { tables, clock, namespace } = this.#handle;
+    return { ...compactionReads(tables), noteShown: (space, only) => clock.noteShown(namespace, space, only) };
+  }
+
+  expired(count: number): Work<readonly string[]> {
+    return expiredKeys(this.#handle.tables, this.space, this.source, count);
+  }
+
+  continueHistory(): void {
+    const { clock, namespace } = this.#handle;
+    this.hasLeapt = leapIfWentBack(this.space, this.#identity, clock.seenRevision(namespace));
+  }
+
+  /** Whether the namespace's row must record a new history mark. */
+  get tellsHistory(): boolean {
+    return this.hasLeapt || this.space.servedBy !== this.#servedBy;
+  }
+
+  /** The history starts with the loaded records: a dump made before the first commit must include the mark too. */
+  beginHistory(): void {
+    this.space.servedBy = historyMark(this.#identity, this.space);
+  }
+}
+
+/**
+ * Locks the rows in the first round trip and returns the data of the locked namespaces. An error concerns only its own namespace; undefined: another session holds
+ * the lock.
+ */
+export async function lockRows(
+  tx: Transaction,
+  asked: readonly Pick<Part, "namespaceHandle" | "named">[],
+  locking: Locking,
+): Promise<(PgLockedRows | StaleNamespaceError | undefined)[]> {
+  const { tables: t, clock } = (asked[0] as Part).namespaceHandle;
+  const questions = new SlotQuestions(asked.map(({ namespaceHandle: { namespace, id }, named }) => ({ namespace, id, named })));
+  const locks = lockStatements(
+    t,
+    asked.map(({ namespaceHandle: { id } }) => id),
+    locking,
+  );
+  const answers = await tx.lock([...locks, ...questions.statements(t, clock)], locking === "free ones" ? undefined : locking.lockWaitMs);
+  const held = new Set(answers.slice(0, locks.length).flatMap(({ rows }) => rows.map(([id]) => id as unknown as number)));
+  const founds = questions.found(answers.slice(locks.length), clock);
+  return asked.map(({ namespaceHandle }, i) => {
+    const found = founds[i] as FoundSlots;
+    const { id, contention } = namespaceHandle;
+    if (!held.has(id)) contention.foundLocked();
+    if (found.space.id !== id) return new StaleNamespaceError();
+    return held.has(id) ? new PgLockedRows(namespaceHandle, found, tx.session.facts.identity) : undefined;
+  });
 }
 
 interface Decided {
   readonly part: Part;
-  readonly found: FoundSlots;
-  readonly plan: BatchPlan;
-  readonly results: readonly CommitResult[];
-  /** Something is to be written. */
-  readonly isChange: boolean;
-  readonly tellsHistory: boolean;
+  readonly locked: PgLockedRows;
+  readonly decision: RowDecision<unknown>;
 }
 
 /**
- * One transaction for one batch of each of several namespaces: each keeps its own checks, revisions, outcome and refusals. Settles the parts, but for those whose
- * namespace somebody else has locked. What is thrown is the end of all that are not settled.
+ * One transaction with one batch from each of several namespaces: each keeps its own checks, revisions, outcome and errors. Settles all parts except those whose
+ * namespace another session has locked. An exception applies to all parts that are not settled.
  *
- * In two round trips. First the locks on the namespaces' rows and, in later statements (a statement that waits for a lock sees the time before the wait),
- * the facts and everything the batches name; then, decided in between, everything that changed, and the commit.
+ * Takes two round trips. The first locks the namespaces' rows and then, in later statements (a statement that waits for a lock sees the state before the wait),
+ * reads the facts and everything the batches name. After the decision, the second writes all changes and commits.
  */
 export async function commitBatch(tx: Transaction, asked: readonly Part[], locking: Locking): Promise<void> {
   const parts = asked.filter(({ outcome }) => outcome === undefined);
   if (parts.length === 0) return;
-  const { tables: t, clock } = (parts[0] as Part).namespaceHandle;
-  const questions = new SlotQuestions(parts.map(({ namespaceHandle: { namespace, id }, commits }) => ({ namespace, id, ...namedBy(commits) })));
-  const locks = lockStatements(t, parts, locking);
-  const answers = await tx.lock([...locks, ...questions.statements(t, clock)], locking === "free ones" ? undefined : locking.lockWaitMs);
-  const held = new Set(answers.slice(0, locks.length).flatMap(({ rows }) => rows.map(([id]) => id as unknown as number)));
-  const founds = questions.found(answers.slice(locks.length), clock);
+  const { tables: t } = (parts[0] as Part).namespaceHandle;
   const decided: Decided[] = [];
-  for (const [i, part] of parts.entries()) {
-    const found = founds[i] as FoundSlots;
-    const { id, contention } = part.namespaceHandle;
-    const isFree = held.has(id);
-    if (!isFree) contention.foundLocked();
-    // One batch's own refusal is no reason to keep the others waiting.
+  for (const [i, locked] of (await lockRows(tx, parts, locking)).entries()) {
+    const part = parts[i] as Part;
+    // An error of one batch is no reason to keep the others waiting.
     try {
-      if (found.space.id !== id) throw new StaleNamespaceError();
-      if (isFree) decided.push(decide(tx, part, found));
+      if (locked instanceof StaleNamespaceError) throw locked;
+      if (locked !== undefined) decided.push({ part, locked, decision: part.decide(locked) });
     } catch (error) {
       part.outcome = { error };
     }
   }
-  const wanted = decided.flatMap(({ part, found }) => found.source.wanted.map((each): WantedEntry => ({ id: part.namespaceHandle.id, ...each })));
+  const wanted = decided.flatMap(({ locked: { space, source } }) => source.wanted.map((each): WantedEntry => ({ id: space.id, ...each })));
   if (wanted.length > 0) fillWanted(wanted, (await tx.ask([readWanted(t, wanted)]))[0] as StatementResult);
-  const changed = decided.filter((each) => each.isChange);
-  // Decided under the lock, and nothing of it is to be written: it holds, whatever becomes of the others.
-  for (const each of decided) if (!each.isChange) settle(each.part, each.found.space, { results: each.results, notifies: false });
+  const isChange = ({ locked, decision }: Decided): boolean => decision.changes !== undefined || locked.hasLeapt;
+  const changed = decided.filter(isChange);
+  // Decided under the lock, with nothing to write: the result is valid, whatever happens to the others.
+  for (const each of decided) if (!isChange(each)) settle(each);
   if (changed.length === 0) return tx.abandon();
   const writes = new BatchWrites();
-  for (const { found, plan, tellsHistory } of changed) writes.add(found.space, plan, tellsHistory);
+  for (const { locked, decision } of changed) writes.add(locked, decision.changes);
   await writeAll(tx, t, writes);
-  for (const { part, found, plan, results } of changed) {
-    part.namespaceHandle.contention.wrote(found.space.changes);
-    settle(part, found.space, { results, notifies: plan.rows.length > 0 });
+  for (const each of changed) {
+    each.part.namespaceHandle.contention.wrote(each.locked.space.changes);
+    settle(each);
   }
 }
 
-function lockStatements(t: Tables, parts: readonly Part[], locking: Locking): Statement[] {
-  const ids = parts.map(({ namespaceHandle }) => namespaceHandle.id);
+function settle({ part, locked: { space }, decision: { result, notifies = false } }: Decided): void {
+  const { clock, namespace } = part.namespaceHandle;
+  clock.noteShown(namespace, space);
+  part.outcome = { result, notifies };
+}
+
+function lockStatements(t: Tables, ids: readonly number[], locking: Locking): Statement[] {
   if (locking === "free ones") return [lockFreeNamespaces(t, ids)];
   const [first, ...rest] = ids as [number, ...number[]];
   return [lockNamespace(t, first), ...(rest.length > 0 ? [lockFreeNamespaces(t, rest)] : [])];
 }
 
-function decide(tx: Transaction, part: Part, found: FoundSlots): Decided {
-  const { clock, namespace } = part.namespaceHandle;
-  const { space } = found;
-  requireUnsealed(space.seal, "commit");
-  clock.show(namespace, space);
-  const { servedBy } = space;
-  const leapt = leapIfWentBack(space, tx.session.facts.identity, clock.seenRevision(namespace));
-  const plan = new BatchPlan(found.source, space, space.nowMs);
-  const results = part.commits.map((commit) => plan.apply(commit));
-  const isChange = plan.rows.length > 0 || plan.requests.length > 0 || leapt;
-  return { part, found, plan, results, isChange, tellsHistory: leapt || space.servedBy !== servedBy };
-}
-
-/** The last round trip: everything that was changed, and the commit. */
-export async function writeAll(tx: Transaction, t: Tables, writes: BatchWrites, before: readonly Statement[] = []): Promise<void> {
+/** The last round trip: writes all changes and commits. Returns the number of log rows removed. */
+export async function writeAll(tx: Transaction, t: Tables, writes: BatchWrites): Promise<number> {
   const texts = await writes.textStatements(t, (statements) => tx.ask(statements));
-  await tx.commit([...before, ...writes.statements(t), ...texts]);
+  const statements = [...writes.statements(t), ...texts];
+  const answers = await tx.commit(statements);
+  return answers.reduce((sum, { count }, i) => (statements[i]?.name === forgetRowsName ? sum + count : sum), 0);
 }

@@ -8,7 +8,7 @@ import type { Tables } from "./schema.ts";
 import { writtenTables } from "./schema.ts";
 import { texts } from "./sql-arrays.ts";
 
-/** How far clocks may be apart before health says so. */
+/** How far the clocks may be apart before health reports it. */
 const clockApartMaxMs = 5_000;
 
 const settingNames = ["server_version", "synchronous_commit", "fsync", "full_page_writes", "synchronous_standby_names", "is_superuser"] as const;
@@ -16,7 +16,7 @@ type SettingName = (typeof settingNames)[number];
 
 const neededRights = ["SELECT", "INSERT", "UPDATE", "DELETE"];
 
-/** What the server itself says of its settings; what it does not tell (or is not one of its settings) is null. */
+/** The server's settings as it reports them; null for those that it does not report or does not have. */
 export const readSettings = (t: Tables): Statement[] => [
   { text: `SELECT ${settingNames.map((name) => `current_setting('${name}', true)`).join(", ")}, pg_backend_pid()` },
   { text: `SELECT value FROM ${t.meta} WHERE name = 'schema_version'` },
@@ -134,7 +134,7 @@ function historyWarnings(space: PgNamespaceRow, identity: string | null): Engine
   if (isServedByOther(space, identity))
     warnings.push({
       about: "history",
-      says: "Another server, or another copy of the tables, than the one that was written to last answers now (a replica was promoted or a backup restored); the next commit goes on above whatever may be lost.",
+      says: "The server, or its copy of the tables, is not the one that was last written to (a replica was promoted or a backup restored); the next commit gets a revision above any that may have been lost.",
     });
   return warnings;
 }

@@ -4,7 +4,7 @@ import { opOf, recordOf } from "../../ledger/stored-row.ts";
 import type { Entry, LogQuery, LogRow } from "../../store/store.ts";
 import type { Tables } from "./schema.ts";
 
-/** An entry as answers carry it: from `kv`, or from the log where the past is read. */
+/** The columns of a returned entry: from `kv`, or from the log for reads of the past. */
 export const entryColumns = (from: string): string => `${from}.k, ${from}.place, ${from}.ver, ${from}.exp, ${from}.created, ${from}.at, ${from}.writer, ${from}.agent`;
 export type RawEntry = readonly [k: string, place: number, ver: number, exp: number | null, created: number, at: number, writer: string, agent: string | null, v?: string | null];
 
@@ -22,18 +22,16 @@ export const toEntry = ([key, logPosition, version, exp, createdAtMs, updatedAtM
   agent: agent ?? undefined,
 });
 
-/** The rule of `nextInChain` in ledger/past.ts, for the server. */
+/** The rule of `nextInChain` in ledger/past.ts, as SQL. */
 export const nextInChainSql = (from: string, bound: string): string => `CASE WHEN ${from}.jump >= ${bound} THEN ${from}.jump ELSE ${from}.prev END`;
 
-/** A row of the log; the value last, and only when it is wanted. */
+/** The columns of a log row, with the value last and only if requested. */
 export const logColumns = (from: string, values: boolean): string =>
   `${["place", "k", "op", "ver", "exp", "at", "writer", "agent", "kind", "act", "subject"].map((column) => `${from}.${column}`).join(", ")}${values ? `, ${from}.v` : ""}`;
 
-export const isBounded = ({ values, previous, valuesBytesMax }: LogQuery): boolean => values !== false && (previous === true || valuesBytesMax !== undefined);
-
 /**
- * The columns of a page whose values are bounded by the parameter `bytesMax`, and how the row before each is joined where it is wanted, too.
- * `octet_length` does not unpack a long value: one that is beyond the bound is never read.
+ * The columns of a page whose values are limited by the parameter `bytesMax`, and the join with each row's previous row, if requested.
+ * `octet_length` does not decompress a long value, so a value beyond the limit is never read.
  */
 export function boundedColumns(t: Tables, { previous, reverse }: LogQuery, bytesMax: string): { readonly columns: string; readonly join: string } {
   const bytes = `coalesce(octet_length(l.v), 0)${previous ? " + coalesce(octet_length(e.v), 0)" : ""}`;

@@ -7,10 +7,10 @@ import type { PostgresConnections } from "./postgres-connections.ts";
 import type { Tables } from "./schema.ts";
 
 const attemptsMax = 20;
-/** Namespaces of which more is remembered than their number. */
+/** The maximum number of namespaces for which more than the id is remembered. */
 const handlesMax = 128;
 
-/** The namespaces that this process writes to: their numbers, and what it remembers of those it came to last. */
+/** The namespaces that this process writes to: their ids, and more data about the most recent ones. */
 export class NamespaceHandles {
   readonly #connections: PostgresConnections;
   readonly #tables: Tables;
@@ -28,7 +28,7 @@ export class NamespaceHandles {
     return this.#handles.get(namespace);
   }
 
-  /** Of a namespace that is new its row comes first. */
+  /** For a new namespace, inserts its row first. */
   async require(namespace: string): Promise<NamespaceHandle> {
     const id = this.#ids.get(namespace) ?? (await this.#ensureId(namespace));
     const known = this.#handles.get(namespace);
@@ -45,7 +45,7 @@ export class NamespaceHandles {
     this.#handles.delete(namespace);
   }
 
-  /** The namespace turned out to be another than was remembered: once more, with what it is now. Any other error is thrown, and this one too when it comes again and again. */
+  /** Allows a retry if the remembered namespace turned out to be a different one. Throws any other error, and this one too if it keeps occurring. */
   requireStale(error: unknown, namespace: string, attempt: number): void {
     if (!(error instanceof StaleNamespaceError)) throw error;
     this.forget(namespace);
@@ -55,7 +55,7 @@ export class NamespaceHandles {
   async #ensureId(namespace: string): Promise<number> {
     for (let attempt = 1; attempt <= attemptsMax; attempt += 1) {
       const facts = await this.#connections.ask(readNamespace(this.#tables, this.#clock.parameters(namespace)));
-      const { id } = factsOf(facts.rows, this.#clock, namespace);
+      const { id } = factsOf(facts.rows);
       if (id > 0) {
         this.#ids.set(namespace, id);
         return id;

@@ -1,7 +1,8 @@
 import type { Client, ClientConfig, CustomTypesConfig, QueryResult } from "pg";
+import type { Work } from "../../ledger/rows.ts";
 import { DeadlineError } from "./postgres-errors.ts";
 
-/** One statement of a pipeline. With a name it is planned once per connection, where that is possible. */
+/** One statement of a pipeline. A named statement is planned once per connection, if possible. */
 export interface Statement {
   readonly name?: string;
   readonly text: string;
@@ -14,19 +15,33 @@ export interface StatementResult {
   readonly count: number;
 }
 
-/** Asks several statements that see one moment. */
+/** Sends statements. Within a transaction, they see one moment. */
 export type Ask = (statements: readonly Statement[]) => Promise<StatementResult[]>;
+
+/** The result of one statement, within work on rows. Such work yields statements. */
+export function* one(statement: Statement): Generator<readonly Statement[], StatementResult, StatementResult[]> {
+  const [answer] = yield [statement];
+  return answer as StatementResult;
+}
+
+/** Runs work on rows and sends its statements with `ask`. */
+export async function runWork<T>(work: Work<T>, ask: Ask): Promise<T> {
+  for (let step = work.next(); ; step = work.next((await ask(step.value as readonly Statement[])) as never)) if (step.done) return step.value;
+}
 
 /** What a new connection reports about the server behind it. */
 export interface PgServerFacts {
   readonly version: string;
-  /** Which history this is: the cluster's own number, its timeline, which a promotion or a restored backup changes, and the database's number. Null where the server does not say. */
+  /**
+   * Identifies the history: the cluster's system identifier, its timeline, which changes with a promotion or a restored backup, and the database's oid. Null if the
+   * server does not report them.
+   */
   readonly identity: string | null;
-  /** The server's process is the one that this connection talks to: no pooler stands between, and what is set or prepared here stays. */
+  /** The connection leads directly to the server process, without a pooler, so settings and prepared statements persist. */
   readonly isDirect: boolean;
 }
 
-/** What a failed pipeline got as far as: the position of the statement whose error came first. */
+/** How far a failed pipeline got: the index of the statement that failed first. */
 export class PipelineError extends Error {
   readonly position: number;
 
@@ -37,13 +52,13 @@ export class PipelineError extends Error {
 }
 
 const bigint = 20;
-/** Revisions, versions and times are whole numbers that JavaScript holds exactly. */
+/** Revisions, versions and times are integers that JavaScript represents exactly. */
 const wholeNumbers = (types: typeof import("pg").types): CustomTypesConfig =>
   ({ getTypeParser: (id: number, format: "text" | "binary") => (id === bigint ? Number : types.getTypeParser(id, format)) }) as CustomTypesConfig;
 
 /**
- * One connection. Several statements go out in one write and are answered in order; each is a step of its own for the server,
- * so after a failure the ones behind it in the same transaction fail too, and a COMMIT behind them commits nothing.
+ * One connection. Several statements are sent in one write and answered in order. The server executes each separately,
+ * so after a failure the later ones in the same transaction fail too, and a COMMIT after them commits nothing.
  */
 export class PgSession {
   readonly client: Client;
@@ -85,7 +100,7 @@ export class PgSession {
     return this.#lost;
   }
 
-  /** `deadlineMs` by `performance.now()`. Rejects with what went wrong first, once every statement is settled. */
+  /** `deadlineMs` by `performance.now()`. Rejects with the first error, once every statement is settled. */
   send(statements: readonly Statement[], deadlineMs: number): Promise<StatementResult[]> {
     return new Promise((resolve, reject) => {
       const answers: StatementResult[] = new Array(statements.length);
@@ -120,23 +135,23 @@ export class PgSession {
     return { name: this.facts.isDirect ? name : undefined, text, values: values as unknown[] | undefined, rowMode: "array" };
   }
 
-  /** One that nobody holds does not keep the process alive. */
+  /** A connection that is not held does not keep the process alive. */
   hold(isHeld: boolean): void {
     const { stream } = this.client.connection as unknown as { readonly stream: { ref(): void; unref(): void } };
     if (isHeld) stream.ref();
     else stream.unref();
   }
 
-  /** Says goodbye; for a connection that is in order. */
+  /** Closes the connection properly; only for a connection that works. */
   async close(): Promise<void> {
     this.#lost = true;
-    // Whoever closes waits for it: nothing else may be keeping the process alive.
+    // The caller waits for this, and nothing else may be keeping the process alive.
     this.hold(true);
     await Promise.race([this.client.end().catch(() => undefined), new Promise((resolve) => setTimeout(resolve, 500).unref())]);
     this.destroy();
   }
 
-  /** Cuts the connection: whatever it still waits for fails at once. */
+  /** Cuts the connection: everything it still waits for fails at once. */
   destroy(): void {
     this.#lost = true;
     this.client.connection.stream.destroy();

@@ -1,49 +1,45 @@
-import type { Snapshot } from "../../store/store.ts";
+import type { FoundKey, RowReads } from "../../ledger/rows.ts";
 import { BatchScheduler } from "./batch-scheduler.ts";
 import type { RawEntry } from "./log-rows.ts";
 import { entryColumns, toEntry } from "./log-rows.ts";
-import type { PgNamespaceClock, PgNamespaceRow } from "./namespace-row.ts";
-import { withNamespace } from "./namespace-row.ts";
-import type { Statement, StatementResult } from "./pg-session.ts";
+import type { PgNamespaceClock } from "./namespace-row.ts";
+import { factsOf, withNamespace } from "./namespace-row.ts";
+import type { Statement } from "./pg-session.ts";
 import type { PostgresConnections } from "./postgres-connections.ts";
 import type { Tables } from "./schema.ts";
 import { texts } from "./sql-arrays.ts";
 
-/** Keys in one statement at most: their values may be large. */
+/** The maximum number of keys in one statement: their values may be large. */
 const keysMax = 32;
-/** Statements at once: few readers wait for nobody, many share. */
+/** Concurrent statements: a few readers need not wait, many share. */
 const statementsMax = 4;
 
 interface Asked {
+  readonly reads: RowReads;
   readonly namespace: string;
   readonly key: string;
   readonly hasValue: boolean;
-  readonly resolve: (snapshot: Snapshot) => void;
+  readonly resolve: (found: FoundKey) => void;
   readonly reject: (error: unknown) => void;
 }
 
-export interface PointReading {
-  readonly tables: Tables;
-  readonly clock: PgNamespaceClock;
-  /** The facts that came with an answer, if the namespace may be read. */
-  readonly readable: (answer: StatementResult, namespace: string) => PgNamespaceRow;
-}
-
-/** Combines reads of single keys that arrive at the same time into one statement. They all see one moment, which is later than each of the requests. */
+/** Combines reads of single keys that arrive at the same time into one statement. They all see one moment, which is later than each request. */
 export class PointReads {
   readonly #connections: PostgresConnections;
-  readonly #reading: PointReading;
+  readonly #tables: Tables;
+  readonly #clock: PgNamespaceClock;
   readonly #scheduler = new BatchScheduler(statementsMax, () => this.#begin());
   #waiting: Asked[] = [];
 
-  constructor(connections: PostgresConnections, reading: PointReading) {
+  constructor(connections: PostgresConnections, tables: Tables, clock: PgNamespaceClock) {
     this.#connections = connections;
-    this.#reading = reading;
+    this.#tables = tables;
+    this.#clock = clock;
   }
 
-  read(namespace: string, key: string, hasValue: boolean): Promise<Snapshot> {
+  read(reads: RowReads, namespace: string, key: string, hasValue: boolean): Promise<FoundKey> {
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ namespace, key, hasValue, resolve, reject });
+      this.#waiting.push({ reads, namespace, key, hasValue, resolve, reject });
       this.#scheduler.schedule();
     });
   }
@@ -54,7 +50,7 @@ export class PointReads {
     return group.length > 0;
   }
 
-  /** Those that ask the same of the same namespace as the first. */
+  /** The requests for the same namespace and the same columns as the first. */
   #take(): Asked[] {
     const [first] = this.#waiting;
     if (first === undefined) return [];
@@ -70,23 +66,13 @@ export class PointReads {
 
   async #ask(group: readonly Asked[]): Promise<void> {
     const [{ namespace, hasValue }] = group as readonly [Asked];
-    const { tables, clock, readable } = this.#reading;
+    const keys = group.map(({ key }) => key);
     try {
-      const answer = await this.#connections.ask(
-        readKeys(
-          tables,
-          clock.parameters(namespace),
-          group.map(({ key }) => key),
-          hasValue,
-        ),
-      );
-      const { revision, nowMs } = readable(answer, namespace);
+      const { rows } = await this.#connections.ask(readKeys(this.#tables, this.#clock.parameters(namespace), keys, hasValue));
       const found: (RawEntry | undefined)[] = [];
-      for (const [, position, ...entry] of answer.rows as unknown as [string | null, number | null, ...RawEntry][]) if (position !== null) found[position - 1] = entry;
-      for (const [i, { resolve }] of group.entries()) {
-        const entry = found[i];
-        resolve({ revision, nowMs, entries: entry === undefined ? [] : [toEntry(entry)], more: false });
-      }
+      for (const [, position, ...entry] of rows as unknown as [string | null, number | null, ...RawEntry][]) if (position !== null) found[position - 1] = entry;
+      const space = factsOf(rows);
+      for (const [i, { reads, resolve }] of group.entries()) resolve({ reads, space, entry: found[i] && toEntry(found[i]) });
     } catch (error) {
       for (const { reject } of group) reject(error);
     }

@@ -9,10 +9,10 @@ export interface Pooled {
   destroy(): void;
 }
 
-/** After a connection could not be made, how long nobody tries again: the server is not hammered, and callers hear at once what is wrong. */
+/** How long to wait after a failed connection before the next attempt: the server is not flooded, and callers get the error at once. */
 const backoffMs = { first: 50, max: 1_000 } as const;
 
-/** A bounded number of connections, opened when needed, the last used first. Waiting for one ends at the caller's deadline. */
+/** A limited number of connections, opened when needed and reused most recently used first. Waiting for one ends at the caller's deadline. */
 export class Pool<S extends Pooled> {
   readonly #open: (deadlineMs: number) => Promise<S>;
   readonly #max: number;
@@ -32,7 +32,7 @@ export class Pool<S extends Pooled> {
     return this.#all.size;
   }
 
-  /** `work` has the connection for itself until it ends; one that broke is not used again. `deadlineMs` by `performance.now()`. */
+  /** `work` has exclusive use of the connection until it ends; a broken connection is not used again. `deadlineMs` by `performance.now()`. */
   async use<T>(deadlineMs: number, work: (session: S, isFresh: boolean) => Promise<T>): Promise<T> {
     const { session, isFresh } = await this.#acquire(deadlineMs);
     try {
@@ -42,7 +42,7 @@ export class Pool<S extends Pooled> {
     }
   }
 
-  /** A lost connection is a sign that the others are lost too; the idle ones are let go before somebody stumbles over them. */
+  /** A lost connection suggests that the others are lost too, so the idle ones are closed before a caller gets one of them. */
   dropIdle(): void {
     for (const session of this.#idle.splice(0)) this.#forget(session);
   }

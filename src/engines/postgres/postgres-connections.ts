@@ -9,10 +9,10 @@ import type { ServerSettings } from "./server-settings.ts";
 import type { Opening } from "./transaction.ts";
 import { Transaction } from "./transaction.ts";
 
-/** How often something is begun again that left nothing behind: a transaction that lost against another, a connection that turned out to be dead. */
+/** How often to retry work that left no trace: a transaction that lost against another, or a connection that turned out to be dead. */
 const attemptsMax = { lostRace: 6, lostConnection: 2 } as const;
 
-/** The ways to the server: each with a deadline, each turning what goes wrong into our own errors, and trying again only what left no trace. */
+/** All access to the server: every call has a deadline, translates errors, and retries only work that left no trace. */
 export class PostgresConnections {
   readonly #open: (deadlineMs: number) => Promise<PgSession>;
   readonly #pool: Pool<PgSession>;
@@ -37,17 +37,17 @@ export class PostgresConnections {
     return this.#pool.connections;
   }
 
-  /** One statement for itself. Asked again once when the connection breaks: so only for what may happen twice. */
+  /** Runs a single statement. Retried once if the connection breaks, so it must be safe to run twice. */
   ask(statement: Statement): Promise<StatementResult> {
     return this.withSession(async (session, deadlineMs) => (await session.send([statement], deadlineMs))[0] as StatementResult);
   }
 
-  /** Several statements that see one moment. */
+  /** Runs several statements that see one moment. */
   reading<T>(work: (ask: Ask) => Promise<T>): Promise<T> {
     return this.withSession((session, deadlineMs) => this.#within(session, deadlineMs, (tx) => work((statements) => tx.look(statements))));
   }
 
-  /** `work` may run several times, never after its commit was sent. */
+  /** `work` may run several times, but never after its commit was sent. */
   writing<T>(work: (tx: Transaction) => Promise<T>, deadlineMs = this.deadlineFromNow()): Promise<T> {
     return this.withSession((session) => this.#within(session, deadlineMs, work), deadlineMs);
   }
@@ -91,7 +91,7 @@ export class PostgresConnections {
     }
   }
 
-  /** A connection beside the pool, for whoever keeps it. */
+  /** A connection outside the pool, for a caller that keeps it. */
   async openApart(): Promise<PgSession> {
     try {
       return await this.#open(performance.now() + this.#deadlineMs);

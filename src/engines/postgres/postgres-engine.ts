@@ -2,48 +2,20 @@ import type { Clock } from "../../kernel/clock.ts";
 import { HoldfastError } from "../../kernel/errors.ts";
 import type { Log } from "../../kernel/log.ts";
 import { silentLog } from "../../kernel/log.ts";
-import { requireSeal, requireUnsealed } from "../../store/engine-rules.ts";
-import { singleKey } from "../../store/ranges.ts";
-import type {
-  CommitResult,
-  Committed,
-  Compacted,
-  DumpPage,
-  DumpQuery,
-  Engine,
-  EngineHealth,
-  LogPage,
-  LogQuery,
-  NamespaceFacts,
-  NewText,
-  PreparedCommit,
-  Range,
-  ReadOptions,
-  RetentionPolicy,
-  Seal,
-  SearchAnswer,
-  SearchQuery,
-  Snapshot,
-  StoredRecord,
-  StoredRequest,
-  StorePosition,
-} from "../../store/store.ts";
+import { LedgerEngine } from "../../ledger/ledger-engine.ts";
+import type { FoundKey, LockedRows, NamedRows, RowDecision, RowReads, Rows, SpaceRow, Work } from "../../ledger/rows.ts";
+import type { Engine, EngineHealth, PreparedCommit } from "../../store/store.ts";
+import { BatchWrites } from "./batch-writes.ts";
 import { PostgresChangeSignal } from "./change-signal.ts";
-import type { NamespaceHandle } from "./commit-batch.ts";
-import { StaleNamespaceError } from "./commit-batch.ts";
-import { dumpPage } from "./dump-records.ts";
+import { lockRows, PgLockedRows, StaleNamespaceError, writeAll } from "./commit-batch.ts";
 import { healthOf, readSettings } from "./engine-health.ts";
-import { clearSlice, loadRecords } from "./load-records.ts";
 import { NamespaceHandles } from "./namespace-handles.ts";
-import type { PgNamespaceRow } from "./namespace-row.ts";
-import { factsOf, PgNamespaceClock, readNamespace, withNamespace } from "./namespace-row.ts";
-import type { Statement, StatementResult } from "./pg-session.ts";
+import { factsOf, PgNamespaceClock, readNamespace } from "./namespace-row.ts";
+import type { Ask, Statement, StatementResult } from "./pg-session.ts";
+import { runWork } from "./pg-session.ts";
 import { PointReads } from "./point-reads.ts";
 import { PostgresConnections } from "./postgres-connections.ts";
-import { countStatement, readPast, readStatement, toSnapshot } from "./read-entries.ts";
-import { askForPage, isTooWide, logByKey, logByRevision, toLogPage } from "./read-log.ts";
-import { compactSlice, hasSomethingToCompact, lockSpace, sweepLook, sweepSlice } from "./reclaim.ts";
-import { replaceTexts } from "./replace-texts.ts";
+import { postgresReads } from "./postgres-reads.ts";
 import type { Tables } from "./schema.ts";
 import { prepareStore, tablesIn } from "./schema.ts";
 import { oldestVersion, openServerSession } from "./server.ts";
@@ -51,23 +23,21 @@ import type { ServerSettings } from "./server-settings.ts";
 import { readServerSettings } from "./server-settings.ts";
 import { SharedCommits } from "./shared-commits.ts";
 import { texts } from "./sql-arrays.ts";
-import { searchText } from "./text-index.ts";
 import type { Transaction } from "./transaction.ts";
-import { writeNamespace } from "./write-rows.ts";
 
 export interface PostgresEngineOptions {
   readonly url: string;
   readonly log?: Log;
-  /** False: a store that is not there yet is `not_found` instead of being made. */
+  /** False: if the store does not exist, throw `not_found` instead of creating it. */
   readonly creates?: boolean;
-  /** Instead of the server's clock; only for tests, which own time. */
+  /** Replaces the server's clock; only for tests, which control time. */
   readonly timeSource?: Clock;
-  /** Steps of the schema, and the oldest server; others only in tests of the refusals. */
+  /** Migration steps and the oldest supported server; only tests of the rejections pass their own. */
   readonly migrations?: readonly ((tables: Tables) => string)[];
   readonly oldestVersion?: number;
 }
 
-/** Opens the store, making its schema and tables first where there are none. Safe for any number of processes at once. */
+/** Opens the store and creates its schema and tables if they do not exist. Safe for any number of processes at once. */
 export async function openPostgresEngine(options: PostgresEngineOptions): Promise<Engine> {
   const settings = readServerSettings(options.url);
   const pg = await loadDriver();
@@ -83,7 +53,7 @@ export async function openPostgresEngine(options: PostgresEngineOptions): Promis
     await connections.close();
     throw error;
   }
-  return new PostgresEngine(connections, settings, tables, options);
+  return new LedgerEngine(new PostgresRows(connections, settings, tables, options));
 }
 
 async function loadDriver(): Promise<typeof import("pg")> {
@@ -94,7 +64,10 @@ async function loadDriver(): Promise<typeof import("pg")> {
   }
 }
 
-class PostgresEngine implements Engine {
+/** The maximum number of namespaces whose `RowReads` are cached. */
+const readsMax = 128;
+
+class PostgresRows implements Rows {
   readonly name = "postgres";
   readonly #connections: PostgresConnections;
   readonly #settings: ServerSettings;
@@ -104,6 +77,8 @@ class PostgresEngine implements Engine {
   readonly #points: PointReads;
   readonly #changeSignal: PostgresChangeSignal;
   readonly #handles: NamespaceHandles;
+  readonly #reads = new Map<string, RowReads>();
+  readonly #askOne: Ask = async ([statement]) => [await this.#connections.ask(statement as Statement)];
   #wasAskedToListen = false;
 
   constructor(connections: PostgresConnections, settings: ServerSettings, tables: Tables, { timeSource, log = silentLog }: PostgresEngineOptions) {
@@ -113,7 +88,7 @@ class PostgresEngine implements Engine {
     this.#clock = new PgNamespaceClock(timeSource);
     this.#handles = new NamespaceHandles(connections, tables, this.#clock);
     this.#commits = new SharedCommits(connections, this.#handles, settings.deadlineMs, (namespace) => this.#changeSignal.notify(namespace));
-    this.#points = new PointReads(connections, { tables, clock: this.#clock, readable: (answer, namespace) => this.#readable(answer, namespace) });
+    this.#points = new PointReads(connections, tables, this.#clock);
     const channel = `holdfast_${settings.schema}`;
     this.#changeSignal = new PostgresChangeSignal({
       channel,
@@ -125,82 +100,55 @@ class PostgresEngine implements Engine {
     });
   }
 
-  async position(namespace: string): Promise<StorePosition> {
-    const answer = await this.#connections.ask(readNamespace(this.#tables, this.#clock.parameters(namespace)));
-    const { revision, nowMs } = this.#readable(answer, namespace);
-    return { revision, nowMs };
+  ask<T>(namespace: string, look: (reads: RowReads) => Work<T>): Promise<T> {
+    return runWork(look(this.#readsOf(namespace)), this.#askOne);
   }
 
-  async read(namespace: string, ranges: readonly Range[], options: ReadOptions): Promise<Snapshot> {
-    const { at } = options;
-    if (at !== undefined)
-      return this.#connections.reading(async (ask) => {
-        const [facts] = await ask([readNamespace(this.#tables, this.#clock.parameters(namespace))]);
-        return readPast(ask, this.#tables, this.#readable(facts as StatementResult, namespace), at, ranges, options);
-      });
-    const key = ranges.length === 1 ? singleKey(ranges[0] as Range) : undefined;
-    if (key !== undefined && !key.includes("\0")) return this.#points.read(namespace, key, options.values !== false);
-    const answer = await this.#connections.ask(readStatement(this.#tables, this.#clock.parameters(namespace), ranges, options));
-    return toSnapshot(answer, this.#readable(answer, namespace), options);
+  read<T>(namespace: string, look: (reads: RowReads) => Work<T>): Promise<T> {
+    return this.#connections.reading((ask) => runWork(look(this.#readsOf(namespace)), ask));
   }
 
-  commit(namespace: string, commits: readonly PreparedCommit[]): Promise<readonly CommitResult[]> {
-    return this.#commits.commit(namespace, commits);
+  /** A text that contains NUL is not a key, and neither is an empty one. */
+  readKey(namespace: string, key: string, hasValue: boolean): Promise<FoundKey> {
+    return this.#points.read(this.#readsOf(namespace), namespace, key.includes("\0") ? "" : key, hasValue);
   }
 
-  async readRequest(namespace: string, key: string): Promise<StoredRequest | undefined> {
-    const t = this.#tables;
-    const answer = await this.#connections.ask({
-      name: "request",
-      text: `${withNamespace(t)} SELECT n.facts, r.fingerprint, r.outcome FROM n LEFT JOIN ${t.request} r ON r.ns = n.id AND r.key = $4 AND r.kept_until > n.now`,
-      values: [...this.#clock.parameters(namespace), key],
+  commit<T>(namespace: string, batch: readonly PreparedCommit[], decide: (locked: LockedRows) => RowDecision<T>): Promise<T> {
+    return this.#commits.commit(namespace, batch, decide);
+  }
+
+  async change<T>(namespace: string, named: NamedRows, decide: (locked: LockedRows) => Work<RowDecision<T>>): Promise<{ readonly result: T; readonly removed: number }> {
+    const { decision, removed } = await this.#writing(namespace, named, async (tx, locked) => {
+      const decision = await runWork(decide(locked), (statements) => tx.ask(statements));
+      if (decision.changes === undefined && !locked.hasLeapt) return { decision, removed: 0 };
+      const writes = new BatchWrites();
+      writes.add(locked, decision.changes);
+      const removed = await writeAll(tx, this.#tables, writes);
+      if (decision.notifies && decision.changes?.plan !== undefined) this.#clock.noteShown(namespace, locked.space, "revision");
+      return { decision, removed };
     });
-    this.#readable(answer, namespace);
-    const [, fingerprint, outcome] = answer.rows[0] as unknown as [string, string | null, string];
-    return fingerprint === null ? undefined : { fingerprint, outcome: JSON.parse(outcome) as Committed };
+    if (decision.notifies) this.#changeSignal.notify(namespace);
+    return { result: decision.result, removed };
   }
 
-  async log(namespace: string, query: LogQuery): Promise<LogPage> {
-    const parameters = this.#clock.parameters(namespace);
-    const byKey = query.narrow ? await askForPage(query, (count) => this.#connections.ask(logByKey(this.#tables, parameters, query, count))) : undefined;
-    const isByKey = byKey !== undefined && !isTooWide(byKey);
-    const answer = isByKey ? byKey : await askForPage(query, (count) => this.#connections.ask(logByRevision(this.#tables, parameters, query, count)));
-    return toLogPage(answer, this.#readable(answer, namespace, false), query, isByKey);
-  }
-
-  async count(namespace: string, range: Range): Promise<number> {
-    const answer = await this.#connections.ask(countStatement(this.#tables, this.#clock.parameters(namespace), range));
-    this.#readable(answer, namespace);
-    return answer.rows[0]?.[1] as unknown as number;
-  }
-
-  search(namespace: string, query: SearchQuery): Promise<SearchAnswer> {
-    return this.#connections.reading((ask) => searchText(ask, this.#tables, this.#clock, namespace, query, (space) => this.#requireReadable(space, namespace)));
-  }
-
-  reindex(namespace: string, given: readonly NewText[]): Promise<number> {
-    return this.#writing(namespace, (tx, namespaceHandle) => replaceTexts(tx, namespaceHandle, given));
+  async clear(namespace: string, requireClearable: (space: SpaceRow) => void): Promise<void> {
+    const emptySlice = (): Promise<boolean> =>
+      this.#writing(namespace, {}, async (tx, { space }) => {
+        requireClearable(space);
+        const slices = await tx.ask(clearStatements(this.#tables, space.id));
+        const isEmpty = slices.every(({ count }) => count < clearedPerSlice);
+        await tx.commit(isEmpty ? [{ text: `DELETE FROM ${this.#tables.namespace} WHERE id = $1`, values: [space.id] }] : []);
+        return isEmpty;
+      });
+    while (!(await emptySlice()));
+    this.#clock.forget(namespace);
+    this.#handles.forget(namespace);
+    this.#changeSignal.notify(namespace);
   }
 
   onChange(namespace: string, notify: () => void): () => void {
     this.#wasAskedToListen = true;
     return this.#changeSignal.listen(namespace, notify);
-  }
-
-  async sweep(namespace: string, limit: number): Promise<number> {
-    const look = await this.#connections.ask(sweepLook(this.#tables, this.#clock.parameters(namespace)));
-    this.#clock.show(namespace, factsOf(look.rows, this.#clock, namespace));
-    if ((look.rows[0]?.[1] as unknown as boolean) !== true) return 0;
-    const swept = await this.#writing(namespace, (tx, namespaceHandle) => sweepSlice(tx, namespaceHandle, limit));
-    if (swept > 0) this.#changeSignal.notify(namespace);
-    return swept;
-  }
-
-  async compact(namespace: string, policy: RetentionPolicy, limit: number): Promise<Compacted> {
-    const space = await this.#space(namespace);
-    this.#clock.show(namespace, space);
-    if (!(await hasSomethingToCompact((statement) => this.#connections.ask(statement), this.#tables, space, policy))) return { removed: 0, more: false };
-    return this.#writing(namespace, (tx, namespaceHandle) => compactSlice(tx, namespaceHandle, policy, limit));
   }
 
   async namespaces(): Promise<readonly string[]> {
@@ -214,7 +162,7 @@ class PostgresEngine implements Engine {
       const [facts] = await session.send([readNamespace(this.#tables, this.#clock.parameters(namespace))], deadlineMs);
       const roundTripMs = performance.now() - startMs;
       const hostNowMs = performance.timeOrigin + startMs + roundTripMs / 2;
-      const space = factsOf((facts as StatementResult).rows, this.#clock, namespace);
+      const space = factsOf((facts as StatementResult).rows);
       const answers = await session.send(readSettings(this.#tables), deadlineMs);
       return healthOf({
         answers,
@@ -236,62 +184,27 @@ class PostgresEngine implements Engine {
     return [];
   }
 
-  dump(namespace: string, query: DumpQuery): Promise<DumpPage> {
-    return this.#connections.reading((ask) => dumpPage(ask, this.#tables, this.#clock, namespace, query));
-  }
-
-  load(namespace: string, records: readonly StoredRecord[], facts?: NamespaceFacts, by?: string): Promise<void> {
-    return this.#writing(namespace, (tx, namespaceHandle) => loadRecords(tx, namespaceHandle, records, facts, by));
-  }
-
-  async seal(namespace: string, seal: Seal | undefined, expected?: Seal): Promise<void> {
-    await this.#writing(namespace, async (tx, namespaceHandle) => {
-      const [space] = await lockSpace(tx, namespaceHandle);
-      requireSeal(space.seal, expected);
-      space.seal = seal;
-      await tx.commit([writeNamespace(this.#tables, space)]);
-    });
-    this.#changeSignal.notify(namespace);
-  }
-
-  async clear(namespace: string): Promise<void> {
-    while (await this.#writing(namespace, (tx, namespaceHandle) => clearSlice(tx, namespaceHandle)));
-    this.#clock.forget(namespace);
-    this.#handles.forget(namespace);
-    this.#changeSignal.notify(namespace);
-  }
-
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#changeSignal.close();
     await this.#connections.close();
   }
 
-  #readable(answer: StatementResult, namespace: string, showsTime = true): PgNamespaceRow {
-    return this.#requireReadable(factsOf(answer.rows, this.#clock, namespace), namespace, showsTime);
+  #readsOf(namespace: string): RowReads {
+    const known = this.#reads.get(namespace);
+    if (known !== undefined) return known;
+    if (this.#reads.size >= readsMax) this.#reads.clear();
+    const reads = postgresReads(this.#tables, this.#clock, namespace);
+    this.#reads.set(namespace, reads);
+    return reads;
   }
 
-  #requireReadable(space: PgNamespaceRow, namespace: string, showsTime = true): PgNamespaceRow {
-    requireUnsealed(space.seal, "read");
-    this.#clock.seeRevision(namespace, space);
-    if (showsTime) this.#clock.show(namespace, space);
-    return space;
-  }
-
-  async #space(namespace: string): Promise<PgNamespaceRow> {
-    return factsOf((await this.#connections.ask(readNamespace(this.#tables, this.#clock.parameters(namespace)))).rows, this.#clock, namespace);
-  }
-
-  /** Under the namespace's lock. */
-  async #writing<T>(namespace: string, work: (tx: Transaction, namespaceHandle: NamespaceHandle) => Promise<T>): Promise<T> {
+  /** Runs `work` under the namespace's lock. */
+  async #writing<T>(namespace: string, named: NamedRows, work: (tx: Transaction, locked: PgLockedRows) => Promise<T>): Promise<T> {
     for (let attempt = 1; ; attempt += 1) {
       const namespaceHandle = this.#handles.known(namespace) ?? (await this.#handles.require(namespace));
       const outcome = await this.#connections.writing(async (tx) => {
-        try {
-          return { result: await work(tx, namespaceHandle) };
-        } catch (error) {
-          if (error instanceof StaleNamespaceError) return { error };
-          throw error;
-        }
+        const [locked] = await lockRows(tx, [{ namespaceHandle, named }], { waitsForFirst: true });
+        return locked instanceof PgLockedRows ? { result: await work(tx, locked) } : { error: locked ?? new StaleNamespaceError() };
       });
       if (!("error" in outcome)) return outcome.result;
       this.#handles.requireStale(outcome.error, namespace, attempt);
@@ -308,3 +221,22 @@ class PostgresEngine implements Engine {
     return new Map((rows as unknown as [string, number, string | null][]).map(([name, revision, seal]) => [name, `${revision} ${seal ?? ""}`]));
   }
 }
+
+/** The tables with a namespace's records and their keys, in the order in which they can be emptied. */
+const emptied = (t: Tables): readonly (readonly [table: string, key: string])[] => [
+  [t.posting, "area, term, place"],
+  [t.term, "area, term"],
+  [t.document, "k"],
+  [t.area, "id"],
+  [t.request, "key"],
+  [t.tombstone, "k"],
+  [t.kv, "k"],
+  [t.log, "place"],
+];
+const clearedPerSlice = 5_000;
+
+const clearStatements = (t: Tables, id: number): Statement[] =>
+  emptied(t).map(([table, key]) => ({
+    text: `DELETE FROM ${table} WHERE ns = $1 AND (${key}) IN (SELECT ${key} FROM ${table} WHERE ns = $1 LIMIT ${clearedPerSlice})`,
+    values: [id],
+  }));

@@ -1,7 +1,7 @@
 import type { ErrorCode } from "../../kernel/errors.ts";
 import { HoldfastError } from "../../kernel/errors.ts";
 
-/** No answer in time; the connection was cut, because nothing else stops a query. */
+/** There was no answer in time. The connection was cut, because nothing else stops a query. */
 export class DeadlineError extends Error {
   constructor() {
     super("PostgreSQL did not answer in time.");
@@ -30,7 +30,7 @@ const rights = unsupported(
 const retried = unavailable("Other work in the database kept getting in the way; nothing was changed.", "Try again.");
 const starting = unavailable("PostgreSQL is starting up, shutting down or in recovery; nothing was changed.", "Try again shortly.");
 
-/** By SQLSTATE: the whole code first, then its class. */
+/** By SQLSTATE: first the whole code, then its class. */
 const meanings: Readonly<Record<string, Meaning>> = {
   "25006": unavailable(
     "This PostgreSQL is read-only (a replica, or default_transaction_read_only is on); nothing was changed.",
@@ -43,13 +43,13 @@ const meanings: Readonly<Record<string, Meaning>> = {
   "3F000": damaged("The store's schema is gone."),
   "40001": retried,
   // Of a commit it is `outcomeUnknown`; everything else may be asked twice.
-  "40003": unavailable("PostgreSQL could not tell how a statement ended.", "Try again."),
+  "40003": unavailable("PostgreSQL does not know whether a statement took effect.", "Try again."),
   "40P01": retried,
   "42501": rights,
   "42P01": damaged("A table of the store is missing."),
   "42703": damaged("A table of the store has not the columns it should have."),
   "53100": { code: "storage_full", says: "The disk of the PostgreSQL server is full; nothing was changed.", hint: "Free some space there and try again; no restart is needed." },
-  "53300": unavailable("PostgreSQL takes no more connections; nothing was changed.", "Lower pool= in the store's URL, or raise max_connections on the server."),
+  "53300": unavailable("PostgreSQL accepts no more connections; nothing was changed.", "Lower pool= in the store's URL, or raise max_connections on the server."),
   "55P03": unavailable("Other processes kept the namespace busy for too long; nothing was changed.", "Try again."),
   "57014": unavailable("PostgreSQL broke the query off, by its own time limit or by request; nothing was changed.", "Try again."),
   "57P01": starting,
@@ -82,16 +82,16 @@ export const sqlState = (error: unknown): string | undefined => {
   return typeof code === "string" && /^[0-9A-Z]{5}$/.test(code) && !unreachable.has(code) ? code : undefined;
 };
 
-/** Another transaction won, and this one had no effect: the whole may be tried again. */
+/** Another transaction won and this one had no effect, so it can be retried as a whole. */
 export const isTransient = (error: unknown): boolean => sqlState(error) === "40001" || sqlState(error) === "40P01";
 
-/** The server said no itself. Everything else means that the connection is of no more use. */
+/** The server itself reported the error. Any other error means that the connection is unusable. */
 export const isAnswer = (error: unknown): boolean => sqlState(error) !== undefined && !/^(57P0[1-4]|25P03|08...)$/.test(sqlState(error) as string);
 
-/** The server knows no such user, or not with this password; the driver itself says it where it has none to give. */
+/** The server rejected the user or the password. The driver itself throws this if it has no password to send. */
 export const isSignInRefused = (error: unknown): boolean => meaningOf(error) === signIn;
 
-/** PostgreSQL's words stay in `cause`, for the log; a caller gets ours. They never hold the URL. */
+/** PostgreSQL's message stays in `cause`, for the log; callers get ours, which never contains the URL. */
 export function translatePostgresError(error: unknown): HoldfastError {
   if (error instanceof HoldfastError) return error;
   const { code, says, hint } = meaningOf(error);
@@ -111,9 +111,9 @@ function meaningOf(error: unknown): Meaning {
     return unavailable(`PostgreSQL cannot be reached (${code}); nothing was changed.`, "Check that the server runs, and host and port in the store's URL.");
   if (typeof code === "string" && refusedTls.test(code))
     return unsupported(`The server's TLS certificate was not accepted (${code}).`, "Name the certificate authority with sslrootcert=FILE, or see sslmode= in docs/engines.md.");
-  // The driver gives these two no code.
+  // The driver provides no code for these two.
   if (/does not support SSL/.test(message))
-    return unsupported("The server takes no TLS connections, and the store's URL asks for one.", "Turn TLS on there, or write sslmode=disable.");
+    return unsupported("The server does not accept TLS connections, but the store's URL requires TLS.", "Turn TLS on there, or write sslmode=disable.");
   if (/^SASL/.test(message)) return signIn;
   return unavailable("The connection to PostgreSQL was lost; nothing was changed.", "Try again.");
 }

@@ -1,20 +1,21 @@
-import { judgedAtMs, pastBound } from "../../ledger/past.ts";
+import type { FoundEntries } from "../../ledger/found-entries.ts";
+import type { PastPart, SpaceRow, Work } from "../../ledger/rows.ts";
 import { opCode } from "../../ledger/stored-row.ts";
 import { limits } from "../../store/limits.ts";
-import { rangeAfter, rangeBefore, singleKey } from "../../store/ranges.ts";
-import type { Entry, Range, ReadOptions, Revision, Snapshot } from "../../store/store.ts";
+import { rangeAfter, rangeBefore } from "../../store/ranges.ts";
+import type { Range, ReadOptions } from "../../store/store.ts";
 import type { RawEntry } from "./log-rows.ts";
 import { entryColumns, nextInChainSql, toEntry } from "./log-rows.ts";
-import type { PgNamespaceRow } from "./namespace-row.ts";
 import { factsOnce, withNamespace } from "./namespace-row.ts";
-import type { Ask, Statement, StatementResult } from "./pg-session.ts";
+import type { Statement } from "./pg-session.ts";
+import { one } from "./pg-session.ts";
 import { endOf, rangeArrays, startOf } from "./range-bounds.ts";
 import type { Tables } from "./schema.ts";
 import { texts } from "./sql-arrays.ts";
 
 /**
- * One statement, and so of one moment. Ranges in the order asked, keys in byte order. The value is fetched for what is answered only, by its place:
- * as a join the planner could decide to read a whole log for it.
+ * One statement, which therefore sees one moment. Ranges in the requested order, keys in byte order. Values are fetched only for returned entries, by position:
+ * with a join, the planner could decide to read a whole log for them.
  */
 export function readStatement(t: Tables, parameters: readonly unknown[], ranges: readonly Range[], { limit = limits.readEntriesMax, reverse, values }: ReadOptions): Statement {
   const direction = reverse ? "DESC" : "ASC";
@@ -35,68 +36,30 @@ export function readStatement(t: Tables, parameters: readonly unknown[], ranges:
   };
 }
 
-export function toSnapshot(answer: StatementResult, space: PgNamespaceRow, { limit = limits.readEntriesMax }: ReadOptions): Snapshot {
-  const rows = answer.rows as unknown as [unknown, ...RawEntry][];
-  const found = rows.filter(([, k]) => k !== null);
-  return { revision: space.revision, nowMs: space.nowMs, entries: found.slice(0, limit).map(([, ...entry]) => toEntry(entry)), more: found.length > limit };
-}
-
-/** Keys whose past is looked at in one go. */
+/** Keys whose past is read in one query. */
 const headsPerRead = 1_024;
 
-/** As of a past revision: each key that has a history, and of its chain the newest row up to the revision. Expiry is judged by that revision's time. */
-export async function readPast(ask: Ask, t: Tables, space: PgNamespaceRow, at: Revision, ranges: readonly Range[], options: ReadOptions): Promise<Snapshot> {
-  const bound = pastBound(at, space);
-  const { limit = limits.readEntriesMax, reverse } = options;
-  // A caller that gives the time needs no look at the log.
-  const [newest] =
-    options.liveAtMs !== undefined
-      ? []
-      : await ask([{ name: "past-time", text: `SELECT at FROM ${t.log} WHERE ns = $1 AND place < $2 ORDER BY place DESC LIMIT 1`, values: [space.id, bound] }]);
-  const judgedMs = judgedAtMs(options, space, newest?.rows[0]?.[0] as number | undefined);
-  const entries: Entry[] = [];
-  /** False: there was no room for all of them. */
-  const take = (rows: Iterable<RawEntry>): boolean => {
-    for (const row of rows) {
-      if (row[0] === null || (row[3] !== null && row[3] <= judgedMs)) continue;
-      if (entries.length === limit) return false;
-      entries.push(toEntry(row));
-    }
-    return true;
-  };
-  const answer = (more: boolean): Snapshot => ({ revision: at, nowMs: space.nowMs, entries, more });
-  for (const part of partsOf(reverse ? ranges.toReversed() : ranges)) {
-    if ("keys" in part) {
-      const [found] = await ask([pastKeys(t, space.id, part.keys, bound, options)]);
-      const rowOf = new Map(((found as StatementResult).rows as unknown as RawEntry[]).map((row) => [row[0], row]));
-      if (!take(part.keys.flatMap((key) => (rowOf.has(key) ? [rowOf.get(key) as RawEntry] : [])))) return answer(true);
-      continue;
-    }
-    for (let rest: Range | undefined = part.range; rest !== undefined; ) {
-      const [found] = await ask([pastPage(t, space.id, rest, bound, options)]);
-      const rows = (found as StatementResult).rows as unknown as [heads: number, last: string | null, ...entry: RawEntry][];
-      if (!take(rows.map(([, , ...row]) => row))) return answer(true);
-      const [heads, last] = rows[0] as (typeof rows)[number];
-      rest = heads < headsPerRead || last === null ? undefined : reverse ? rangeBefore(rest, last) : rangeAfter(rest, last);
-    }
+/** Offers the entries of that time in reading order. Returns the key of the first entry that was left out. */
+export function* readPast(t: Tables, { id }: SpaceRow, part: PastPart, bound: number, options: ReadOptions, found: FoundEntries): Work<string | undefined> {
+  const { reverse } = options;
+  const offer = (rows: readonly RawEntry[]): string | undefined => rows.find((row) => !found.offer(toEntry(row), row[8]?.length ?? 0))?.[0];
+  if ("keys" in part) {
+    const { rows } = yield* one(pastKeys(t, id, part.keys, bound, options));
+    const rowOf = new Map((rows as unknown as RawEntry[]).map((row) => [row[0], row]));
+    return offer(part.keys.flatMap((key) => (rowOf.has(key) ? [rowOf.get(key) as RawEntry] : [])));
   }
-  return answer(false);
+  for (let rest: Range | undefined = part.range; rest !== undefined; ) {
+    const answer = yield* one(pastPage(t, id, rest, bound, options));
+    const rows = answer.rows as unknown as [heads: number, last: string | null, ...entry: RawEntry][];
+    const next = offer(rows.flatMap(([, , ...row]) => (row[0] === null ? [] : [row])));
+    if (next !== undefined) return next;
+    const [heads, last] = rows[0] as (typeof rows)[number];
+    rest = heads < headsPerRead || last === null ? undefined : reverse ? rangeBefore(rest, last) : rangeAfter(rest, last);
+  }
+  return undefined;
 }
 
-/** Consecutive single keys are read together: a listing of runs reads hundreds of them. */
-function partsOf(ranges: readonly Range[]): ({ readonly keys: string[] } | { readonly range: Range })[] {
-  const parts: ({ readonly keys: string[] } | { readonly range: Range })[] = [];
-  for (const range of ranges) {
-    const key = singleKey(range);
-    const last = parts.at(-1);
-    if (key === undefined || key.includes("\0")) parts.push({ range });
-    else if (last !== undefined && "keys" in last && last.keys.length < headsPerRead) last.keys.push(key);
-    else parts.push({ keys: [key] });
-  }
-  return parts;
-}
-
-/** From the newest rows in `h` along the chains to the newest below the bound, `$4`. */
+/** Follows the chains from the newest rows in `h` to the newest row below the bound, `$4`. */
 const chains = (t: Tables): string => `w (place) AS (
         SELECT place FROM h
         UNION ALL SELECT ${nextInChainSql("l", "$4")} FROM w CROSS JOIN LATERAL (SELECT prev, jump FROM ${t.log} WHERE ns = $1 AND place = w.place LIMIT 1) l WHERE w.place >= $4)`;
@@ -113,7 +76,7 @@ function pastKeys(t: Tables, id: number, keys: readonly string[], bound: number,
   };
 }
 
-/** Along the chains of up to `headsPerRead` keys, without those that had ended by then. Every row also tells how many keys there were and which was the last. */
+/** Follows the chains of up to `headsPerRead` keys, without those that had ended by then. Every row also contains the number of keys and the last key. */
 function pastPage(t: Tables, id: number, range: Range, bound: number, { reverse, values }: ReadOptions): Statement {
   const direction = reverse ? "DESC" : "ASC";
   const keys = (table: string, filter = ""): string =>
@@ -128,9 +91,3 @@ function pastPage(t: Tables, id: number, range: Range, bound: number, { reverse,
     values: [id, startOf(range), endOf(range), bound],
   };
 }
-
-export const countStatement = (t: Tables, parameters: readonly unknown[], range: Range): Statement => ({
-  name: "count",
-  text: `${withNamespace(t)} SELECT n.facts, (SELECT count(*) FROM ${t.kv} kv WHERE kv.ns = n.id AND kv.k >= $4 AND kv.k < $5 AND (kv.exp IS NULL OR kv.exp > n.now)) FROM n`,
-  values: [...parameters, startOf(range), endOf(range)],
-});

@@ -1,18 +1,16 @@
-import { LogPaging, narrowRowsMax, revisionsPerCall } from "../../ledger/log-paging.ts";
-import { logPositionOf, revisionAt } from "../../ledger/log-position.ts";
-import { isOneRevision, rowsToFetch } from "../../store/engine-rules.ts";
-import { limits } from "../../store/limits.ts";
-import type { LogPage, LogQuery, Range } from "../../store/store.ts";
+import { boundsValues, narrowRowsMax, revisionsPerCall } from "../../ledger/log-paging.ts";
+import { logPositionOf } from "../../ledger/log-position.ts";
+import type { AtMoment } from "../../ledger/rows.ts";
+import type { LogQuery, LogRow, Range } from "../../store/store.ts";
 import type { PgLogRow } from "./log-rows.ts";
-import { boundedColumns, isBounded, logColumns, nextInChainSql, toLogRow } from "./log-rows.ts";
-import type { PgNamespaceRow } from "./namespace-row.ts";
-import { factsOnce, withNamespace } from "./namespace-row.ts";
+import { boundedColumns, logColumns, nextInChainSql, toLogRow } from "./log-rows.ts";
+import { factsOf, factsOnce, withNamespace } from "./namespace-row.ts";
 import type { Statement, StatementResult } from "./pg-session.ts";
 import { endOf, rangeArrays, startOf } from "./range-bounds.ts";
 import type { Tables } from "./schema.ts";
 import { texts } from "./sql-arrays.ts";
 
-/** What the statements share: $4 from this place, $5 below this one, $6 so many rows; then the values of the filters. */
+/** Parameters common to the statements: $4 the lowest position, $5 the position that rows are below, $6 the number of rows; then the values of the filters. */
 interface Asked {
   readonly values: unknown[];
   readonly filters: string;
@@ -50,20 +48,18 @@ const shapeOf = (query: LogQuery): string => {
     ranges.some((range) => range.start === "" && range.end === undefined) ? "all" : ranges.length === 1 ? "one" : "many",
     recorded === undefined ? "any" : `recorded${recorded.kinds === undefined ? "" : "-kinds"}${recorded.writer === undefined ? "" : "-writer"}`,
     reverse ? "back" : "on",
-    query.values === false ? "keys" : isBounded(query) ? (query.previous ? "previous" : "bounded") : "values",
+    query.values === false ? "keys" : boundsValues(query) ? (query.previous ? "previous" : "bounded") : "values",
   ].join("-");
 };
 
-/** Columns and joins of the rows that are answered; what they need is added to the statement's values. */
+/** Columns and joins of the returned rows; the values that they need are added to `values`. */
 function columnsOf(t: Tables, query: LogQuery, values: unknown[]): { readonly columns: string; readonly join: string } {
-  if (!isBounded(query)) return { columns: logColumns("l", query.values !== false), join: "" };
+  if (!boundsValues(query)) return { columns: logColumns("l", query.values !== false), join: "" };
   return boundedColumns(t, query, `$${values.push(query.valuesBytesMax ?? Number.MAX_SAFE_INTEGER) + 3}`);
 }
 
-/**
- * By revision, as `LogPaging.spanFrom` says: found out and examined in one statement. Answers, beside the rows, the first and the last revision that was examined.
- */
-export function logByRevision(t: Tables, parameters: readonly unknown[], query: LogQuery, count: number): Statement {
+/** Reads by revision, with the span that `LogPaging.spanFrom` defines: found and examined in one statement. Also returns the first and the last revision examined. */
+export function logBySpan(t: Tables, parameters: readonly unknown[], query: LogQuery, count: number): Statement {
   const { values, filters, direction } = askedBy(query, count, "l", true);
   const revision = (logPosition: string): string => `(${logPosition} / ${logPositionOf(1)})`;
   const near = revision("near.place");
@@ -83,18 +79,18 @@ export function logByRevision(t: Tables, parameters: readonly unknown[], query: 
 }
 
 /**
- * By key, along the chains of the keys in the ranges, of each no more than a page needs. Answers, beside the rows, how many were looked at;
- * when that reaches `narrowRowsMax`, going by revision is the bounded way.
+ * Reads by key, along the chains of the keys in the ranges, and of each no more than a page needs. Also returns how many rows were examined;
+ * if that reaches `narrowRowsMax`, reading by revision is the bounded way.
  */
 export function logByKey(t: Tables, parameters: readonly unknown[], query: LogQuery, count: number): Statement {
   const { values, filters, direction } = askedBy(query, count, "l", false);
   const from = values.push(...rangeArrays(query.ranges)) + 2;
   const keys = (table: string): string => `SELECT place FROM ${table} WHERE ns = n.id AND k >= r.start COLLATE "C" AND k < r.stop COLLATE "C"`;
-  // Who has no agent name makes a comparison unknown, and nothing can be counted by that.
+  // A missing agent name makes the comparison null, which cannot be counted.
   const wanted = `coalesce(l.place < $5${filters}, false)`;
   const row = (logPosition: string): string => `(SELECT * FROM ${t.log} WHERE ns = n.id AND place = ${logPosition} AND place >= $4 LIMIT 1) l`;
   const { columns, join } = columnsOf(t, query, values);
-  // Newest first, a page of each key is enough.
+  // When reading newest first, a page of each key is enough.
   const enough = query.reverse ? "WHERE w.found < $6" : "";
   return {
     name: `narrow-${shapeOf({ ...query, ranges: [] })}`,
@@ -112,22 +108,12 @@ export function logByKey(t: Tables, parameters: readonly unknown[], query: LogQu
   };
 }
 
-type RawRow = [facts: string | null, first: number | null, last: number | null, ...row: PgLogRow];
+type RawRow = [facts: string | null, first: number | null, last: number | null, ...row: PgLogRow | [null]];
 
-/** The facts come alone where there is no row. */
-const rowsIn = (raw: readonly RawRow[]): readonly RawRow[] => raw.filter(([, , , logPosition]) => logPosition !== null);
-
-/** Asks for one row more than the page; again for the rest of its first revision where that is longer than the page. */
-export async function askForPage({ limit = limits.logRowsMax }: LogQuery, ask: (count: number) => Promise<StatementResult>): Promise<StatementResult> {
-  const answer = await ask(rowsToFetch.first(limit));
-  return isOneRevision(rowsIn(answer.rows as unknown as RawRow[]), limit, ([, , , logPosition]) => revisionAt(logPosition)) ? ask(rowsToFetch.again(limit)) : answer;
-}
-
-export const isTooWide = (answer: StatementResult): boolean => ((answer.rows[0]?.[1] ?? 0) as number) >= narrowRowsMax;
-
-export function toLogPage(answer: StatementResult, space: PgNamespaceRow, query: LogQuery, isByKey: boolean): LogPage {
-  const raw = answer.rows as unknown as RawRow[];
-  const [, from, to] = raw[0] as RawRow;
-  const rows = rowsIn(raw).map(([, , , ...row]) => toLogRow(row, query.values !== false && query.previous === true));
-  return new LogPaging(query, space).page(rows, isByKey || from === null || to === null ? undefined : { from, to });
+/** Returns the rows and the statement's two numbers. If there are no rows, the facts come alone. */
+export function logAnswer({ rows }: StatementResult, query: LogQuery): AtMoment<{ readonly rows: readonly LogRow[]; readonly first: number | null; readonly last: number | null }> {
+  const raw = rows as unknown as RawRow[];
+  const [, first, last] = raw[0] as RawRow;
+  const hasPrevious = query.values !== false && query.previous === true;
+  return { space: factsOf(rows), first, last, rows: raw.flatMap(([, , , ...row]) => (row[0] === null ? [] : [toLogRow(row, hasPrevious)])) };
 }

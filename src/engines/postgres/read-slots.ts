@@ -1,6 +1,8 @@
+import type { LoadedLog } from "../../ledger/load-plan.ts";
 import type { BatchSource, StoredSlot, Tombstone } from "../../ledger/plan-batch.ts";
+import type { NamedRows } from "../../ledger/rows.ts";
 import { parseLapse } from "../../ledger/stored-row.ts";
-import type { Committed, Entry, HistoryRecord, PreparedCommit, StoredRequest } from "../../store/store.ts";
+import type { Committed, Entry, HistoryRecord, StoredRequest } from "../../store/store.ts";
 import type { RawEntry } from "./log-rows.ts";
 import { entryColumns, toEntry } from "./log-rows.ts";
 import type { PgNamespaceClock, PgNamespaceRow } from "./namespace-row.ts";
@@ -9,21 +11,21 @@ import type { Statement, StatementResult } from "./pg-session.ts";
 import type { Tables } from "./schema.ts";
 import { bigintArray, intArray, numbers, texts } from "./sql-arrays.ts";
 
-/** One namespace and what is asked about it. */
-export interface Asked {
+/** One namespace and the rows requested from it. */
+interface Asked {
   readonly namespace: string;
   readonly id: number;
-  readonly keys: ReadonlySet<string>;
-  readonly requestKeys: readonly string[];
+  readonly named: NamedRows;
 }
 
-/** What was found for one of them. */
+/** The rows found for one namespace. */
 export interface FoundSlots {
   readonly space: PgNamespaceRow;
   readonly source: FoundSource;
+  readonly log: LoadedLog;
 }
 
-/** Answers a plan from what was found. An entry that breaks a check is promised, and filled in before anybody sees it. */
+/** Answers a plan from the rows that were found. An entry that fails a check is a placeholder, filled in before a caller sees it. */
 export class FoundSource implements BatchSource {
   readonly slots = new Map<string, StoredSlot & { readonly lapse: string | null }>();
   readonly tombstones = new Map<string, Tombstone>();
@@ -54,7 +56,7 @@ export class FoundSource implements BatchSource {
   }
 }
 
-/** Everything that is asked about some namespaces, in one statement, and one more where there are request keys. */
+/** All requests for several namespaces in one statement, plus one more if there are request keys. */
 export class SlotQuestions {
   readonly #asked: readonly Asked[];
   readonly #owners: number[] = [];
@@ -66,7 +68,8 @@ export class SlotQuestions {
 
   constructor(asked: readonly Asked[]) {
     this.#asked = asked;
-    for (const [owner, { id, keys, requestKeys }] of asked.entries()) {
+    for (const [owner, { id, named }] of asked.entries()) {
+      const { keys = [], requestKeys = [] } = named;
       this.#requestOwners.set(id, owner);
       for (const key of keys) {
         this.#owners.push(owner);
@@ -81,31 +84,37 @@ export class SlotQuestions {
   }
 
   statements(t: Tables, clock: PgNamespaceClock): Statement[] {
-    return [this.#slots(t, clock), ...(this.#requestKeys.length > 0 ? [this.#requests(t)] : [])];
+    const others = this.#asked.flatMap(({ id, named: { logPositions } }) => (logPositions === undefined ? [] : logStatements(t, id, logPositions)));
+    return [this.#slots(t, clock), ...(this.#requestKeys.length > 0 ? [this.#requests(t)] : []), ...others];
   }
 
-  /** In the order asked. */
-  found([slots, kept]: readonly (StatementResult | undefined)[], clock: PgNamespaceClock): FoundSlots[] {
+  /** In the requested order. */
+  found([slots, ...others]: readonly StatementResult[], clock: PgNamespaceClock): FoundSlots[] {
     const spaces: PgNamespaceRow[] = [];
     const sources = this.#asked.map(() => new FoundSource());
     for (const [facts, position, text, lapse] of (slots as StatementResult).rows as unknown as RawSlot[]) {
       const at = position - 1;
       if (facts === null) noteSlot(sources[this.#owners[at] as number] as FoundSource, this.#keys[at] as string, text, lapse);
-      else spaces[at] = unpackFacts(facts, clock, (this.#asked[at] as Asked).namespace);
+      else spaces[at] = clock.atLatest((this.#asked[at] as Asked).namespace, unpackFacts(facts));
     }
+    const kept = this.#requestKeys.length > 0 ? others.shift() : undefined;
     for (const [id, key, fingerprint, keptUntilMs, outcome] of (kept?.rows ?? []) as unknown as RawRequest[])
       sources[this.#requestOwners.get(id) as number]?.requests.set(key, { fingerprint, keptUntilMs, outcome: JSON.parse(outcome) as Committed });
-    return sources.map((source, i) => ({ space: spaces[i] as PgNamespaceRow, source }));
+    return sources.map((source, i) => ({
+      space: spaces[i] as PgNamespaceRow,
+      source,
+      log: this.#asked[i]?.named.logPositions === undefined ? noLog : loadedLog(others.shift(), others.shift()),
+    }));
   }
 
   /**
-   * The facts of each namespace in a row of their own; what is there under the keys, and where nothing is, what is remembered. The numbers of a key come as one text:
-   * five or six of an entry (the last is its expiry), three of something remembered, one of neither. As columns, taking them apart would be the costliest part of a commit.
+   * Returns the facts of each namespace in a separate row, and the entries or tombstones under the keys. The numbers of a key come as one text:
+   * five or six for an entry (the last is its expiry), three for a tombstone, one for neither. As separate columns, parsing them would be the most expensive part of a commit.
    */
   #slots(t: Tables, clock: PgNamespaceClock): Statement {
     return {
       name: "slots",
-      text: `SELECT ${factsColumn("h.host")} AS facts, w.i, NULL::text AS numbers, NULL::text AS lapse
+      text: `SELECT ${factsColumn("h.host", "greatest(h.host, s.clock)")} AS facts, w.i, NULL::text AS numbers, NULL::text AS lapse
           FROM (SELECT ${hostClock("$2")} AS host) h CROSS JOIN unnest($1::text[]) WITH ORDINALITY AS w (name, i) LEFT JOIN LATERAL (SELECT *, tableoid FROM ${t.namespace} WHERE name = w.name LIMIT 1) s ON true
         UNION ALL SELECT NULL, u.i, concat_ws(',', coalesce(kv.place, b.place), coalesce(kv.ver, b.ver), coalesce(kv.anchor, b.anchor, 0), kv.created, kv.findable::int, kv.exp),
           CASE WHEN kv.exp IS NOT NULL THEN (SELECT l.lapse FROM ${t.log} l WHERE l.ns = u.ns AND l.place = kv.place) END
@@ -129,16 +138,18 @@ export class SlotQuestions {
 type RawSlot = [facts: string | null, position: number, numbers: string, lapse: string | null];
 type RawRequest = [ns: number, key: string, fingerprint: string, keptUntilMs: number, outcome: string];
 
-/** Everything that commits name. */
-export function namedBy(commits: readonly PreparedCommit[]): Pick<Asked, "keys" | "requestKeys"> {
-  const keys = new Set<string>();
-  const requestKeys: string[] = [];
-  for (const { checks, writes, request } of commits) {
-    for (const { key } of checks) keys.add(key);
-    for (const { key } of writes) keys.add(key);
-    if (request !== undefined) requestKeys.push(request.key);
-  }
-  return { keys, requestKeys };
+/** The newest row, and those of the named rows that exist. */
+const logStatements = (t: Tables, id: number, logPositions: readonly number[]): Statement[] => [
+  { name: "newest-row", text: `SELECT place FROM ${t.log} WHERE ns = $1 ORDER BY place DESC LIMIT 1`, values: [id] },
+  { name: "known", text: `SELECT place FROM ${t.log} WHERE ns = $1 AND place = ANY($2::bigint[])`, values: [id, numbers("bigint", logPositions)] },
+];
+
+const noLog: LoadedLog = { newest: 0, has: () => false };
+
+function loadedLog(newest: StatementResult | undefined, known: StatementResult | undefined): LoadedLog {
+  const placesIn = (answer: StatementResult | undefined): number[] => (answer?.rows ?? []).map(([place]) => place as unknown as number);
+  const there = new Set(placesIn(known));
+  return { newest: placesIn(newest)[0] ?? 0, has: (place) => there.has(place) };
 }
 
 function noteSlot(source: FoundSource, key: string, text: string, lapse: string | null): void {
@@ -149,14 +160,14 @@ function noteSlot(source: FoundSource, key: string, text: string, lapse: string 
   else source.slots.set(key, { logPosition, version, anchor, createdAtMs, expiresAtMs, findable: findable === 1, lapse });
 }
 
-/** An entry that is promised to somebody. */
+/** An entry for which a placeholder was handed out. */
 export interface WantedEntry {
   readonly id: number;
   readonly logPosition: number;
   readonly entry: Entry;
 }
 
-/** Only a failed check needs an entry's times and author: one more round trip then, still under the lock. */
+/** Only a failed check needs an entry's times and author. That takes one more round trip, still under the lock. */
 export const readWanted = (t: Tables, wanted: readonly WantedEntry[]): Statement => ({
   name: "entries",
   text: `SELECT u.i, ${entryColumns("l")} FROM unnest($1::int[], $2::bigint[]) WITH ORDINALITY AS u (ns, place, i) CROSS JOIN LATERAL (SELECT * FROM ${t.log} WHERE ns = u.ns AND place = u.place LIMIT 1) l`,

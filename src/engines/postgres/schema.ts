@@ -4,7 +4,7 @@ import type { PgSession } from "./pg-session.ts";
 import { PipelineError, remaining } from "./pg-session.ts";
 import { foreignError, sqlState } from "./postgres-errors.ts";
 
-/** The tables of a store, by their whole names. */
+/** The tables of a store, by their qualified names. */
 export interface Tables {
   readonly schema: string;
   readonly meta: string;
@@ -21,20 +21,20 @@ export interface Tables {
 
 const names = ["meta", "namespace", "log", "kv", "tombstone", "request", "area", "document", "posting", "term"] as const;
 
-/** Those that every commit may write to; `meta` changes only with the schema. */
+/** The tables that every commit may write to; `meta` changes only with the schema. */
 export const writtenTables = names.filter((name) => name !== "meta");
 
-/** The schema's name is of letters, digits and _ (see server-settings.ts), so quoting it is enough. */
+/** The schema's name has only letters, digits and _ (see server-settings.ts), so quoting it is enough. */
 export const tablesIn = (schema: string): Tables => ({ ...(Object.fromEntries(names.map((name) => [name, `"${schema}".${name}`])) as unknown as Tables), schema });
 
 /**
  * Step n brings a store from schema n to n + 1. Released steps are never edited; the list only grows.
  *
- * `log` is the history and the only copy of every value; `kv` is what is live (or expired and not yet swept) and points into it by place (see ledger/log-position.ts).
- * `kv` repeats what a listing without values shows, so that one reads no log. Its rows change often: room is left in their pages, and of what changes
- * each time nothing is indexed, so that PostgreSQL can put the new version beside the old one without touching an index.
- * `tombstone` remembers the last version of what is gone; `area`, `document`, `posting` and `term` are the full text index (see text-index.ts).
- * Keys compare by their UTF-8 bytes. No sequence: ids of namespaces and areas are counted under a lock.
+ * `log` is the history and the only copy of every value. `kv` has the entries that are live (or expired and not yet swept) and points into the log by position
+ * (see ledger/log-position.ts). `kv` repeats the columns of a listing without values, so that such a listing reads no log. Its rows change often: their pages
+ * leave free space, and no column that changes with each write is indexed, so PostgreSQL can put the new version next to the old one without an index update.
+ * `tombstone` remembers the last version of deleted keys. `area`, `document`, `posting` and `term` are the full-text index (see text-index.ts).
+ * Keys compare by their UTF-8 bytes. There are no sequences: ids of namespaces and areas are assigned under a lock.
  */
 export const migrations: readonly ((tables: Tables) => string)[] = [
   (t) => `
@@ -72,16 +72,19 @@ export const migrations: readonly ((tables: Tables) => string)[] = [
 ];
 
 const openAttemptsMax = 12;
-/** What two processes that make a new store at the same moment can do to each other: "exists already" in its several forms, and a catalogue row changed under one's hands. */
+/**
+ * Errors that two processes can cause each other when creating a store at the same moment: several forms of "already exists", and a catalogue row that changed
+ * concurrently.
+ */
 const isCollision = (error: unknown): boolean => ["23505", "42P06", "42P07", "40001", "40P01", "XX000"].includes(sqlState(error) ?? "");
 
 export interface PrepareOptions {
-  /** False: where there is no store, none is made. */
+  /** False: do not create a store if there is none. */
   readonly creates?: boolean;
   readonly migrations?: readonly ((tables: Tables) => string)[];
 }
 
-/** Brings the store to this build's schema, or refuses it untouched. Any number of processes may do so at once. */
+/** Migrates the store to this build's schema, or rejects it unchanged. Any number of processes may do so at once. */
 export async function prepareStore(session: PgSession, tables: Tables, deadlineMs: number, options: PrepareOptions = {}): Promise<void> {
   for (let attempt = 1; ; attempt += 1) {
     try {
@@ -102,18 +105,18 @@ async function prepareOnce(session: PgSession, tables: Tables, deadlineMs: numbe
   ).map(([name]) => String(name));
   const isOurs = present.includes("meta");
   if (present.length > 0 && !isOurs) throw foreignError(tables.schema);
-  // A look without a lock is enough nearly always.
+  // A check without a lock is nearly always enough.
   if (isOurs && requireKnown(await ask(versionQuery(tables)), tables, steps.length) === steps.length) return requireWhole(present, tables);
   if (!isOurs && !creates) throw noStoreError();
   await ask("BEGIN ISOLATION LEVEL READ COMMITTED");
   if (!isOurs) {
     const [schema] = await ask("SELECT 1 FROM pg_namespace WHERE nspname = $1", [tables.schema]);
-    // Only when it is missing: PostgreSQL checks the right to create schemas even when nothing has to be created.
+    // Only if it is missing: PostgreSQL checks the right to create schemas even when there is nothing to create.
     if (schema === undefined) await ask(`CREATE SCHEMA "${tables.schema}"`);
     await ask(`CREATE TABLE ${tables.meta} (name text PRIMARY KEY, value text NOT NULL)`);
     await ask(`INSERT INTO ${tables.meta} VALUES ('store', 'holdfast'), ('schema_version', '0')`);
   }
-  // Another process may have done it while this one waited for the row.
+  // Another process may have migrated while this one waited for the row.
   const from = requireKnown(await ask(`${versionQuery(tables)} FOR UPDATE`), tables, steps.length);
   for (const step of steps.slice(from)) await ask(step(tables));
   await ask(`UPDATE ${tables.meta} SET value = $1 WHERE name = 'schema_version'`, [String(steps.length)]);

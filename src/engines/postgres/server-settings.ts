@@ -3,7 +3,7 @@ import type { ConnectionOptions } from "node:tls";
 import { durationForms, parseDurationMs } from "../../kernel/duration.ts";
 import { invalidInput } from "../../kernel/errors.ts";
 
-/** What a store's URL says. What it leaves out (password, host, TLS) is the driver's to find, as every PostgreSQL program does: PGPASSWORD, ~/.pgpass, PGSSLMODE. */
+/** The settings in a store's URL. The driver finds missing ones (password, host, TLS) as every PostgreSQL program does: PGPASSWORD, ~/.pgpass, PGSSLMODE. */
 export interface ServerSettings {
   readonly host: string | undefined;
   readonly port: number | undefined;
@@ -11,10 +11,10 @@ export interface ServerSettings {
   readonly password: string | undefined;
   readonly database: string | undefined;
   readonly ssl: boolean | ConnectionOptions | undefined;
-  /** Holdfast's tables stand in a schema of their own. */
+  /** The schema that contains only Holdfast's tables. */
   readonly schema: string;
   readonly connectionsMax: number;
-  /** No call takes longer, whatever the server and the network do. */
+  /** No call takes longer than this, whatever the server and the network do. */
   readonly deadlineMs: number;
 }
 
@@ -25,13 +25,13 @@ export function readServerSettings(url: string): ServerSettings {
   const parsed = parseUrl(url);
   const given = new Map<Name, string>();
   for (const [name, value] of parsed.searchParams) {
-    if (!isAllowed(name)) throw invalidInput("store", `a postgres: URL has no setting called ${quote(name)}; there are ${allowed.join(", ")}`);
+    if (!isAllowed(name)) throw invalidInput("store", `unknown setting ${quote(name)} in the URL; allowed: ${allowed.join(", ")}`);
     if (given.has(name)) throw invalidInput("store", `${name} appears twice in the URL`);
     given.set(name, value);
   }
   if (parsed.hash !== "") throw invalidInput("store", "a # in the URL must be written %23");
   const path = decode(parsed.pathname.slice(1));
-  if (path.includes("/")) throw invalidInput("store", "exactly one name must follow the host, the database: postgres://USER@HOST:5432/DATABASE");
+  if (path.includes("/")) throw invalidInput("store", "the URL must have exactly one name after the host, the database: postgres://USER@HOST:5432/DATABASE");
   return {
     host: given.get("host") ?? present(decode(parsed.hostname).replace(/^\[(.+)\]$/, "$1")),
     port: parsed.port === "" ? undefined : Number(parsed.port),
@@ -47,7 +47,7 @@ export function readServerSettings(url: string): ServerSettings {
 
 const isAllowed = (name: string): name is Name => (allowed as readonly string[]).includes(name);
 const present = (text: string): string | undefined => (text === "" ? undefined : text);
-/** Names of settings only; what stands in a value may be a secret. */
+/** Quotes only names of settings: a value may be a secret. */
 const quote = (text: string): string => JSON.stringify(text.slice(0, 40));
 
 function parseUrl(url: string): URL {
@@ -85,7 +85,7 @@ function deadlineOf(text: string): number {
   return ms;
 }
 
-/** With the meanings that every PostgreSQL program gives these words; `prefer` is refused, because nobody could tell whether it was encrypted. */
+/** These words mean the same as in every PostgreSQL program. `prefer` is rejected, because it would be unclear whether the connection is encrypted. */
 function tlsOf(given: ReadonlyMap<Name, string>): boolean | ConnectionOptions | undefined {
   const mode = given.get("sslmode");
   const ca = readPem(given, "sslrootcert");

@@ -5,15 +5,15 @@ import { PgSession, PipelineError } from "./pg-session.ts";
 import { isSignInRefused, unknownUser } from "./postgres-errors.ts";
 import type { ServerSettings } from "./server-settings.ts";
 
-/** Older ones are out of their maintainers' care. */
+/** Older versions are no longer maintained. */
 export const oldestVersion = 130_000;
 
-/** A transaction that stands still (a process stopped between its two steps) gives its namespace back after this, at the latest: those who wait for it then still have time. */
+/** An idle transaction (of a process that stopped between its two steps) releases its namespace no later than this, which leaves waiting sessions enough time. */
 const standstillMs = (deadlineMs: number): number => Math.ceil(Math.min(5_000, deadlineMs / 2));
 
 /**
- * Two names of one history cannot be told apart by a revision alone: see `NamespaceFacts.base`. The timeline stands in the first eight digits
- * of the present write-ahead file's name; a copy of a whole database on one server has another number. Not every server (or role) tells; then this is left out and only a lower revision is noticed.
+ * A revision alone does not identify a history: see `NamespaceFacts.base`. The timeline is the first eight digits of the current WAL file's name; a copy of a
+ * whole database on one server has another oid. Not every server (or role) reports these. If they are missing, only a lower revision is noticed.
  */
 const identityColumn =
   "(SELECT system_identifier FROM pg_control_system())::text || '/' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) || '/' || (SELECT oid FROM pg_database WHERE datname = current_database())::text";
@@ -33,10 +33,10 @@ export async function openServerSession(pg: typeof import("pg"), settings: Serve
         hint: "Upgrade the server, or name another store.",
       });
     if (isInRecovery)
-      throw new HoldfastError("unavailable", "This PostgreSQL is in recovery (a replica, or a backup being restored) and takes no writes; nothing was changed.", {
+      throw new HoldfastError("unavailable", "This PostgreSQL is in recovery (a replica, or a backup being restored) and accepts no writes; nothing was changed.", {
         hint: "Name the primary in the store's URL, or promote this server: SELECT pg_promote().",
       });
-    // Every pooler gives its clients process numbers of its own.
+    // Every pooler gives its clients its own process ids.
     const isDirect = (session.client as unknown as { readonly processID: number | null }).processID === processId;
     if (isDirect) await settle(session, settings, deadlineMs);
     session.facts = { version, identity: await readIdentity(session, deadlineMs), isDirect };
@@ -57,18 +57,18 @@ const clientConfig = ({ host, port, user, password, database, ssl }: ServerSetti
   application_name: "holdfast",
 });
 
-/** The part of a deadline that may go by in waiting for a lock. */
+/** The share of a deadline that may be spent waiting for a lock. */
 export const lockShare = 0.7;
 
-/** What every transaction runs under; `SET LOCAL` for each where a pooler may give every one another connection. */
+/** The settings of every transaction; `SET LOCAL` for each one if a pooler may give every transaction a different connection. */
 export const transactionSettings = ({ deadlineMs }: Pick<ServerSettings, "deadlineMs">): readonly (readonly [name: string, value: string])[] => [
   ["statement_timeout", String(Math.ceil(deadlineMs))],
-  // Waiting for a namespace ends before the caller's deadline, so that the answer is the server's own and not a guess.
+  // Waiting for a namespace ends before the caller's deadline, so that the error comes from the server and the outcome is certain.
   ["lock_timeout", String(Math.ceil(deadlineMs * lockShare))],
   ["idle_in_transaction_session_timeout", String(standstillMs(deadlineMs))],
 ];
 
-/** The planner is told to keep to the indexes, row by row, because a plan that was made when a table was small is kept. */
+/** Makes the planner always use the indexes, row by row, because a plan that was made while a table was small is kept. */
 const planning = [
   ["enable_seqscan", "off"],
   ["enable_hashjoin", "off"],
@@ -77,13 +77,13 @@ const planning = [
   ["plan_cache_mode", "force_generic_plan"],
 ] as const;
 
-/** On a connection of its own these are said once. */
+/** On a direct connection, these are set only once. */
 async function settle(session: PgSession, settings: ServerSettings, deadlineMs: number): Promise<void> {
   const wanted = [...transactionSettings(settings), ...planning, ["default_transaction_isolation", "'read committed'"]] as const;
   await session.send([{ text: `${wanted.map(([name, value]) => `SET ${name} = ${value}`).join("; ")}; ${keepDurable(false)}` }], deadlineMs);
 }
 
-/** An answer means that the commit is on disk: where the server's default is not to wait for that, it is asked to. Stronger settings stay. */
+/** A returned commit is on disk: if the server does not wait for that by default, this turns waiting on. Stronger settings are kept. */
 export const keepDurable = (isLocal: boolean): string =>
   `SELECT set_config('synchronous_commit', CASE current_setting('synchronous_commit') WHEN 'off' THEN 'on' ELSE current_setting('synchronous_commit') END, ${isLocal})`;
 

@@ -1,6 +1,8 @@
 import { isHoldfastError } from "../../kernel/errors.ts";
+import { namedBy } from "../../ledger/plan-batch.ts";
+import type { LockedRows, RowDecision } from "../../ledger/rows.ts";
 import { limits } from "../../store/limits.ts";
-import type { CommitResult, PreparedCommit } from "../../store/store.ts";
+import type { PreparedCommit } from "../../store/store.ts";
 import { BatchScheduler } from "./batch-scheduler.ts";
 import type { Locking, NamespaceHandle, Part } from "./commit-batch.ts";
 import { commitBatch } from "./commit-batch.ts";
@@ -10,27 +12,28 @@ import type { PostgresConnections } from "./postgres-connections.ts";
 import { isAnswer, sqlState, translatePostgresError } from "./postgres-errors.ts";
 import { lockShare } from "./server.ts";
 
-/** Namespaces in one transaction at most. */
+/** The maximum number of namespaces in one transaction. */
 const partsMax = 64;
-/** How long a transaction of several waits for a namespace that another process has locked. */
+/** How long a transaction with several namespaces waits for one that another process has locked. */
 const lockWaitMs = 100;
 const lockNotAvailable = "55P03";
 
 interface Waiting extends Part {
   namespaceHandle: NamespaceHandle;
+  readonly commits: number;
   readonly bytes: number;
   /** By `performance.now()`. */
   readonly deadlineMs: number;
-  readonly resolve: (results: readonly CommitResult[]) => void;
+  readonly resolve: (result: unknown) => void;
   readonly reject: (error: unknown) => void;
-  /** How often the namespace turned out to be another than was remembered. */
+  /** How often the namespace turned out to be a different one than remembered. */
   staleTimes: number;
 }
 
 /**
- * Batches of several namespaces that come at the same time share one transaction: its round trips, its sync, and one statement for all their rows. By itself each
- * would cost a transaction, however small. They stay strangers: each has its own outcome, a namespace that another process has locked does not hold up the others,
- * and what the server refuses for all of them is tried again with each alone.
+ * Batches of several namespaces that arrive at the same time share one transaction: its round trips, its sync, and one statement for all their rows. Alone, each
+ * would cost a transaction, however small. They remain independent: each has its own outcome, a namespace that another process has locked does not delay the others,
+ * and a transaction that the server rejects is retried with each batch alone.
  */
 export class SharedCommits {
   readonly #connections: PostgresConnections;
@@ -38,15 +41,15 @@ export class SharedCommits {
   readonly #deadlineMs: number;
   readonly #notify: (namespace: string) => void;
   #waiting: Waiting[] = [];
-  /** With a batch in a transaction, or on its way into another. */
+  /** Namespaces with a batch in a transaction, or about to be in one. */
   readonly #busy = new Set<string>();
-  /** Namespaces that other processes write to as well have to be waited for; nobody else waits with them. */
+  /** Namespaces that other processes also write to may have to be waited for, so they are scheduled separately from the others. */
   readonly #schedulers = {
     alone: new BatchScheduler(1, (scheduler) => this.#begin(scheduler, false)),
     contended: new BatchScheduler(1, (scheduler) => this.#begin(scheduler, true)),
   };
 
-  /** `notify`: after a batch that took revisions. */
+  /** `notify`: called after a batch that took revisions. */
   constructor(connections: PostgresConnections, handles: NamespaceHandles, deadlineMs: number, notify: (namespace: string) => void) {
     this.#connections = connections;
     this.#handles = handles;
@@ -54,16 +57,17 @@ export class SharedCommits {
     this.#notify = notify;
   }
 
-  commit(namespace: string, commits: readonly PreparedCommit[]): Promise<readonly CommitResult[]> {
-    const logPosition = this.#handles.known(namespace);
-    return logPosition === undefined ? this.#handles.require(namespace).then((made) => this.#send(made, commits)) : this.#send(logPosition, commits);
+  commit<T>(namespace: string, batch: readonly PreparedCommit[], decide: (locked: LockedRows) => RowDecision<T>): Promise<T> {
+    const known = this.#handles.known(namespace);
+    return known === undefined ? this.#handles.require(namespace).then((made) => this.#send(made, batch, decide)) : this.#send(known, batch, decide);
   }
 
-  #send(namespaceHandle: NamespaceHandle, commits: readonly PreparedCommit[]): Promise<readonly CommitResult[]> {
+  #send<T>(namespaceHandle: NamespaceHandle, batch: readonly PreparedCommit[], decide: (locked: LockedRows) => RowDecision<T>): Promise<T> {
     return new Promise((resolve, reject) => {
-      let bytes = 0;
-      for (const commit of commits) bytes += commit.bytes;
-      this.#wait({ namespaceHandle, commits, bytes, deadlineMs: this.#connections.deadlineFromNow(), outcome: undefined, resolve, reject, staleTimes: 0 });
+      const bytes = batch.reduce((sum, commit) => sum + commit.bytes, 0);
+      const deadlineMs = this.#connections.deadlineFromNow();
+      const settling = { resolve: resolve as (result: unknown) => void, reject, outcome: undefined, staleTimes: 0 };
+      this.#wait({ namespaceHandle, named: namedBy(batch), decide, commits: batch.length, bytes, deadlineMs, ...settling });
     });
   }
 
@@ -82,20 +86,20 @@ export class SharedCommits {
     return group.length > 0;
   }
 
-  /** The first of each namespace, as many as may go together. */
+  /** The first batch of each namespace, as many as may share a transaction. */
   #take(isContended: boolean): Waiting[] {
     const group: Waiting[] = [];
     const left: Waiting[] = [];
     let commits = 0;
     let bytes = 0;
     for (const part of this.#waiting) {
-      const hasRoom = group.length === 0 || (group.length < partsMax && commits + part.commits.length <= limits.batchCommitsMax && bytes + part.bytes <= limits.commitBytesMax);
+      const hasRoom = group.length === 0 || (group.length < partsMax && commits + part.commits <= limits.batchCommitsMax && bytes + part.bytes <= limits.commitBytesMax);
       if (!hasRoom || part.namespaceHandle.contention.isContended !== isContended || this.#busy.has(part.namespaceHandle.namespace)) {
         left.push(part);
         continue;
       }
       this.#busy.add(part.namespaceHandle.namespace);
-      commits += part.commits.length;
+      commits += part.commits;
       bytes += part.bytes;
       group.push(part);
     }
@@ -103,7 +107,7 @@ export class SharedCommits {
     return group;
   }
 
-  /** Until each of the parts is settled. */
+  /** Runs until every part is settled. */
   async #commit(parts: readonly Waiting[], isContended: boolean, leave?: () => void): Promise<void> {
     let locking: Locking = isContended ? { waitsForFirst: true, lockWaitMs: this.#lockWaitMs(parts) } : "free ones";
     for (let open = parts; open.length > 0; ) {
@@ -125,7 +129,7 @@ export class SharedCommits {
     }
   }
 
-  /** Says what is to be done with the parts that are not settled by it. */
+  /** Returns how to continue with the parts that are not settled. */
   async #try(parts: readonly Waiting[], locking: Locking): Promise<"busy" | "alone" | undefined> {
     try {
       await this.#connections.writing((tx) => commitBatch(tx, parts, locking), deadlineOf(parts));
@@ -139,7 +143,7 @@ export class SharedCommits {
     }
   }
 
-  /** Part of the deadline is kept for what comes after the lock. */
+  /** Part of the deadline is reserved for the work after the lock. */
   #lockWaitMs(parts: readonly Waiting[]): number {
     const leftMs = remaining(deadlineOf(parts)) - this.#deadlineMs * (1 - lockShare);
     return parts.length === 1 ? leftMs : Math.min(lockWaitMs, leftMs);
@@ -150,7 +154,7 @@ export class SharedCommits {
     return this.#settled(parts);
   }
 
-  /** Answers those who know how they ended; the rest is left. */
+  /** Returns the outcome to the callers of settled parts. The result is the parts that are left. */
   #settled(parts: readonly Waiting[]): Waiting[] {
     const left: Waiting[] = [];
     for (const part of parts) {
@@ -163,15 +167,15 @@ export class SharedCommits {
       if ("error" in outcome) void this.#refuse(part, outcome.error);
       else {
         if (outcome.notifies) this.#notify(namespaceHandle.namespace);
-        part.resolve(outcome.results);
+        part.resolve(outcome.result);
       }
     }
-    // Of a namespace that had one on its way another may be waiting.
+    // Another batch may be waiting for a namespace that was busy until now.
     for (const { namespaceHandle } of this.#waiting) this.#schedulerOf(namespaceHandle).schedule(2);
     return left;
   }
 
-  /** A namespace that is another than was remembered was not written to: the batch goes to the one that there is now. */
+  /** If the namespace is a different one than remembered, nothing was written: the batch is sent to the current one. */
   async #refuse(part: Waiting, error: unknown): Promise<void> {
     try {
       part.staleTimes += 1;

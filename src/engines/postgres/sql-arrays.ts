@@ -1,6 +1,6 @@
 /**
- * PostgreSQL arrays in the form in which it sends and takes them itself, to give one statement the columns of many rows.
- * Against their text form nothing has to be escaped here and nothing parsed there.
+ * PostgreSQL arrays in its binary format, used to pass the columns of many rows to one statement.
+ * Unlike the text format, nothing has to be escaped here or parsed there.
  */
 let scratch = Buffer.allocUnsafe(65_536);
 
@@ -22,7 +22,7 @@ function finish(type: keyof typeof typeId, count: number, hasNulls: boolean, end
   scratch.writeInt32BE(count, 12);
   scratch.writeInt32BE(1, 16);
   const taken = Buffer.from(scratch.subarray(0, count === 0 ? 12 : end));
-  // One batch of large values must not be remembered for ever.
+  // Do not keep a large buffer forever because of one batch of large values.
   if (scratch.length > 1_048_576) scratch = Buffer.allocUnsafe(65_536);
   return taken;
 }
@@ -38,7 +38,7 @@ export function textArray<T>(items: readonly T[], textOf: (item: T) => string | 
       hasNulls = true;
       continue;
     }
-    // Three bytes per unit is the most that UTF-8 takes.
+    // UTF-8 takes at most three bytes per UTF-16 unit.
     room(at + 4 + text.length * 3);
     const bytes = scratch.write(text, at + 4);
     scratch.writeInt32BE(bytes, at);

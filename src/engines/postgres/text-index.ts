@@ -1,17 +1,17 @@
+import type { AddedText, Area, AtMoment, RowReads } from "../../ledger/rows.ts";
 import type { Posting } from "../../ledger/search-candidates.ts";
-import { SearchCandidates } from "../../ledger/search-candidates.ts";
 import { limits } from "../../store/limits.ts";
-import type { IndexedText, SearchAnswer, SearchHit, SearchQuery } from "../../store/store.ts";
-import type { PgNamespaceClock, PgNamespaceRow } from "./namespace-row.ts";
+import type { IndexedText } from "../../store/store.ts";
 import { factsOf, withNamespace } from "./namespace-row.ts";
-import type { Ask, Statement, StatementResult } from "./pg-session.ts";
+import type { Statement, StatementResult } from "./pg-session.ts";
+import { one } from "./pg-session.ts";
 import type { Tables } from "./schema.ts";
 import { bigintArray, intArray, textArray, texts } from "./sql-arrays.ts";
 
 /**
- * The inverted index, written in the same transaction as the entry it makes findable. A posting names its document by the place of the entry's log row,
- * so that "the newest first" is the order of the index and a replaced entry cannot be mistaken for the new one.
- * `term` counts the postings of each term: counting them at each question would walk every note that has a common word.
+ * The inverted index, written in the same transaction as the entry it makes findable. A posting identifies its document by the position of the entry's log row,
+ * so "newest first" is the order of the index, and a replaced entry cannot be mistaken for the new one.
+ * `term` counts the postings of each term: counting them for each query would walk every note that contains a common word.
  */
 export interface IndexedDocument {
   readonly logPosition: number;
@@ -21,7 +21,7 @@ export interface IndexedDocument {
   readonly terms: IndexedText["terms"];
 }
 
-/** What is to leave the index and what areas there are: read before writing, where something findable is touched. */
+/** Reads the documents to remove from the index, and the areas. Needed before a write that affects a findable entry. */
 export const readDocuments = (t: Tables, id: number, keys: readonly string[]): Statement => ({
   name: "documents",
   text: `SELECT k, area, place, length, terms FROM ${t.document} WHERE ns = $1 AND k = ANY($2::text[])`,
@@ -38,13 +38,7 @@ export const toDocuments = (answer: StatementResult): IndexedDocument[] =>
     terms: JSON.parse(terms) as IndexedText["terms"],
   }));
 
-export interface AddedText {
-  readonly logPosition: number;
-  readonly key: string;
-  readonly index: IndexedText;
-}
-
-/** The statements that take documents out and put others in. Areas keep their numbers for ever; new ones are counted on under the namespace's lock. */
+/** The statements that remove documents and add others. Areas keep their ids forever; new ids are assigned under the namespace's lock. */
 export function indexStatements(t: Tables, id: number, areas: StatementResult, removed: readonly IndexedDocument[], added: readonly AddedText[]): Statement[] {
   const areaIds = new Map((areas.rows as unknown as [number, string][]).map(([areaId, name]) => [name, areaId]));
   const names = new Map([...areaIds].map(([name, areaId]) => [areaId, name]));
@@ -151,78 +145,59 @@ function countStatements(t: Tables, id: number, names: ReadonlyMap<number, strin
   return statements;
 }
 
-export async function searchText(
-  ask: Ask,
-  t: Tables,
-  clock: PgNamespaceClock,
-  namespace: string,
-  { areas: names, terms }: SearchQuery,
-  requireReadable: (space: PgNamespaceRow) => PgNamespaceRow,
-): Promise<SearchAnswer> {
-  const [counts] = await ask([
-    {
+type RawCount = [facts: string | null, area: number, documents: number, length: number, term: string | null];
+type TermPosting = [position: number, place: number, weight: number, length: number];
+const areaIds = (areas: readonly Area[]): Buffer => intArray(areas, ({ id }) => id);
+
+export const searchReads = (t: Tables, parameters: () => readonly unknown[]): Pick<RowReads, "termCounts" | "postings" | "probe"> => ({
+  *termCounts(names, terms) {
+    const { rows } = yield* one({
       name: "frequencies",
       text: `${withNamespace(t)}
         SELECT n.facts, NULL::bigint AS id, NULL::bigint AS documents, NULL::bigint AS length, NULL::text AS term FROM n
         UNION ALL SELECT NULL, a.id, a.documents, a.length, NULL FROM n JOIN ${t.area} a ON a.ns = n.id AND a.name = ANY($4::text[]) AND a.documents > 0
         UNION ALL SELECT NULL, a.id, w.documents, NULL, w.term FROM n JOIN ${t.area} a ON a.ns = n.id AND a.name = ANY($4::text[])
           JOIN ${t.term} w ON w.ns = n.id AND w.area = a.id AND w.term = ANY($5::text[])`,
-      values: [...clock.parameters(namespace), texts(names), texts(terms)],
-    },
-  ]);
-  const rows = (counts as StatementResult).rows as unknown as [string | null, number, number, number, string | null][];
-  const space = factsOf(rows, clock, namespace);
-  requireReadable(space);
-  const areas = rows.filter(([facts, , , , term]) => facts === null && term === null);
-  const byTerm = new Map<string, number>();
-  for (const [facts, , documents, , term] of rows) if (facts === null && term !== null) byTerm.set(term, (byTerm.get(term) ?? 0) + documents);
-  const frequencies = terms.map((term) => byTerm.get(term) ?? 0);
-  const areaIds = areas.map(([, areaId]) => areaId);
-  return {
-    revision: space.revision,
-    documents: areas.reduce((sum, [, , documents]) => sum + documents, 0),
-    totalLength: areas.reduce((sum, [, , , length]) => sum + length, 0),
-    frequencies,
-    hits: await readHits(ask, t, space, areaIds, terms, frequencies),
-  };
-}
-
-type TermPosting = [position: number, place: number, weight: number, length: number];
-
-async function readHits(ask: Ask, t: Tables, space: PgNamespaceRow, areaIds: readonly number[], terms: readonly string[], frequencies: readonly number[]): Promise<SearchHit[]> {
-  const candidates = new SearchCandidates(frequencies);
-  const { essential } = candidates;
-  if (essential.length === 0) return [];
-  const [newest] = await ask([
-    {
+      values: [...parameters(), texts(names), texts(terms)],
+    });
+    const areas: Area[] = [];
+    const byTerm = new Map<string, number>();
+    for (const [facts, id, documents, length, term] of rows as unknown as RawCount[])
+      if (term !== null) byTerm.set(term, (byTerm.get(term) ?? 0) + documents);
+      else if (facts === null) areas.push({ id, documents, length });
+    return { space: factsOf(rows), areas, frequencies: terms.map((term) => byTerm.get(term) ?? 0) };
+  },
+  *postings({ id }, areas, terms) {
+    const { rows } = yield* one({
       name: "newest",
       text: `SELECT q.i::int, p.place, p.weight, p.length FROM unnest($2::text[]) WITH ORDINALITY AS q (term, i) CROSS JOIN unnest($3::int[]) AS a (id)
         CROSS JOIN LATERAL (SELECT place, weight, length FROM ${t.posting} WHERE ns = $1 AND area = a.id AND term = q.term ORDER BY place DESC LIMIT ${limits.searchCandidatesMax}) p`,
-      values: [space.id, textArray(essential, (i) => terms[i]), intArray(areaIds, (areaId) => areaId)],
-    },
-  ]);
-  const byTerm = essential.map((): Posting[] => []);
-  for (const [position, ...posting] of (newest as StatementResult).rows as unknown as TermPosting[]) byTerm[position - 1]?.push(posting);
-  for (const [position, i] of essential.entries()) candidates.choose(i, byTerm[position] as Posting[]);
-  const { unknown, places: logPositions } = candidates;
-  const placeArray = bigintArray(logPositions, (logPosition) => logPosition);
-  const [live, weights] = await ask([
-    {
-      name: "live",
-      text: `SELECT c.i::int, kv.k FROM unnest($2::bigint[]) WITH ORDINALITY AS c (place, i)
-        CROSS JOIN LATERAL (SELECT k FROM ${t.log} WHERE ns = $1 AND place = c.place LIMIT 1) l
-        CROSS JOIN LATERAL (SELECT k FROM ${t.kv} WHERE ns = $1 AND k = l.k AND place = c.place AND (exp IS NULL OR exp > $3) LIMIT 1) kv`,
-      values: [space.id, placeArray, space.nowMs],
-    },
-    {
-      name: "weights",
-      text: `SELECT c.i::int, q.i::int, p.weight FROM unnest($3::text[]) WITH ORDINALITY AS q (term, i) CROSS JOIN unnest($4::int[]) AS a (id)
-        CROSS JOIN unnest($2::bigint[]) WITH ORDINALITY AS c (place, i)
-        CROSS JOIN LATERAL (SELECT weight FROM ${t.posting} WHERE ns = $1 AND area = a.id AND term = q.term AND place = c.place LIMIT 1) p`,
-      values: [space.id, placeArray, textArray(unknown, (i) => terms[i]), intArray(areaIds, (areaId) => areaId)],
-    },
-  ]);
-  for (const [position, term, weight] of (weights as StatementResult).rows as unknown as [number, number, number][])
-    candidates.weigh(logPositions[position - 1] as number, unknown[term - 1] as number, weight);
-  return ((live as StatementResult).rows as unknown as [number, string][]).map(([position, key]) => candidates.hit(logPositions[position - 1] as number, key));
-}
+      values: [id, textArray(terms, ({ term }) => term), areaIds(areas)],
+    });
+    const byTerm = terms.map((): Posting[] => []);
+    for (const [position, ...posting] of rows as unknown as TermPosting[]) byTerm[position - 1]?.push(posting);
+    return byTerm;
+  },
+  *probe(space, places, { areas, terms, weigh }): Generator<readonly Statement[], AtMoment<{ readonly live: [number, string][] }>, StatementResult[]> {
+    const { id, nowMs } = space;
+    const placeArray = bigintArray(places, (place) => place);
+    const [live, weights] = yield [
+      {
+        name: "live",
+        text: `SELECT c.place, kv.k FROM unnest($2::bigint[]) AS c (place)
+          CROSS JOIN LATERAL (SELECT k FROM ${t.log} WHERE ns = $1 AND place = c.place LIMIT 1) l
+          CROSS JOIN LATERAL (SELECT k FROM ${t.kv} WHERE ns = $1 AND k = l.k AND place = c.place AND (exp IS NULL OR exp > $3) LIMIT 1) kv`,
+        values: [id, placeArray, nowMs],
+      },
+      {
+        name: "weights",
+        text: `SELECT c.place, q.i::int, p.weight FROM unnest($3::text[]) WITH ORDINALITY AS q (term, i) CROSS JOIN unnest($4::int[]) AS a (id)
+          CROSS JOIN unnest($2::bigint[]) AS c (place)
+          CROSS JOIN LATERAL (SELECT weight FROM ${t.posting} WHERE ns = $1 AND area = a.id AND term = q.term AND place = c.place LIMIT 1) p`,
+        values: [id, placeArray, textArray(terms, ({ term }) => term), areaIds(areas)],
+      },
+    ];
+    for (const [place, term, weight] of (weights as StatementResult).rows as unknown as [number, number, number][]) weigh(place, term - 1, weight);
+    return { space, live: (live as StatementResult).rows as unknown as [number, string][] };
+  },
+});

@@ -1,18 +1,18 @@
 import type { PgSession, PipelineError, Statement, StatementResult } from "./pg-session.ts";
 import { outcomeUnknown, sqlState } from "./postgres-errors.ts";
 
-/** Said of a commit by servers that are several machines. */
+/** Distributed servers may report this for a commit. */
 const completionUnknown = "40003";
 
-/** How a transaction begins: with its settings where they do not stay with the connection. */
+/** How a transaction begins: including its settings, if they do not persist on the connection. */
 export interface Opening {
   readonly write: string;
   readonly read: string;
 }
 
 /**
- * One transaction on one connection: a first round trip that begins it, others that look further, a last one that ends it.
- * Until the last is sent, nothing can have changed.
+ * One transaction on one connection: a first round trip that begins it, optional ones that read more, and a last one that ends it. Until the last one is sent,
+ * nothing can have changed.
  */
 export class Transaction {
   readonly session: PgSession;
@@ -26,18 +26,21 @@ export class Transaction {
     this.#opening = opening;
   }
 
-  /** For reading; begins with the first statements asked. */
+  /** For reading; begins the transaction with the first statements. */
   look(statements: readonly Statement[]): Promise<StatementResult[]> {
     return this.#state === "open" ? this.ask(statements) : this.#begin(this.#opening.read, statements);
   }
 
-  /** For writing; begins with locks, taken before the statements see anything. `patienceMs`: how long one of them is waited for, if not for most of a deadline. */
+  /**
+   * For writing; begins the transaction with locks, taken before the statements read anything. `lockWaitMs`: how long to wait for a lock; by default, most of a
+   * deadline.
+   */
   lock(statements: readonly Statement[], lockWaitMs?: number): Promise<StatementResult[]> {
-    // 0 would mean for ever.
+    // 0 would mean forever.
     return this.#begin(lockWaitMs === undefined ? this.#opening.write : `${this.#opening.write}; SET LOCAL lock_timeout = ${Math.max(1, Math.ceil(lockWaitMs))}`, statements);
   }
 
-  /** Inside of what has begun. */
+  /** Sends statements within the open transaction. */
   ask(statements: readonly Statement[]): Promise<StatementResult[]> {
     return this.session.send(statements, this.deadlineMs);
   }
@@ -48,7 +51,7 @@ export class Transaction {
     return answers;
   }
 
-  /** The server's own no, given before it came to the COMMIT or by the COMMIT itself, leaves nothing behind. Anything else leaves us in the dark. */
+  /** An error from the server before the COMMIT, or from the COMMIT itself, means that nothing was changed. After any other failure, the outcome is unknown. */
   async commit(statements: readonly Statement[]): Promise<StatementResult[]> {
     this.#state = "ended";
     try {
@@ -61,7 +64,7 @@ export class Transaction {
     }
   }
 
-  /** Ends it without a trace, if it is still open. */
+  /** Rolls the transaction back if it is still open. */
   async abandon(): Promise<void> {
     if (this.#state !== "open") return;
     this.#state = "ended";

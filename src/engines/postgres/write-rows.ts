@@ -7,15 +7,15 @@ import type { Tables } from "./schema.ts";
 import { bigintArray, intArray, numbers, smallintArray, textArray, texts } from "./sql-arrays.ts";
 
 /**
- * Statements that write many rows each, of one namespace or of several: their columns go in as arrays, so that one text serves any number of rows.
+ * Statements that write many rows each, of one namespace or of several. Columns are passed as arrays, so that one SQL text serves any number of rows.
  * `ids` are the rows' namespaces.
  */
 
-/** What becomes of the entry: another row tells, or this one does, and it can be found by its text or not. */
+/** The entry that a log row leaves: none (a later row decides, or the key has ended), an entry, or an entry that is also findable. */
 export const keyState = { none: 0, entry: 1, findable: 2 } as const;
 export type KeyState = (typeof keyState)[keyof typeof keyState];
 
-/** Rows of the log with what they make of the entries; and where their namespaces stand afterwards. */
+/** Log rows with the entries that they produce, and the state of their namespaces afterwards. */
 export interface RowsToWrite {
   readonly spaces: readonly PgNamespaceRow[];
   readonly ids: readonly number[];
@@ -24,8 +24,8 @@ export interface RowsToWrite {
 }
 
 /**
- * The rows of the log, the entries that the newest of them make, and the namespaces' own rows, in one statement: each statement more costs the server
- * a message and an answer. The order of its parts does not matter, because none reads what another writes.
+ * Writes the log rows, the entries that the newest of them produce, and the namespaces' own rows in one statement, because each extra statement costs the server
+ * a message and a reply. The order of its parts does not matter, because none reads what another writes.
  */
 export const writeRows = (t: Tables, written: RowsToWrite): Statement => ({
   name: "write",
@@ -44,7 +44,7 @@ export const writeRows = (t: Tables, written: RowsToWrite): Statement => ({
   values: writtenValues(written),
 });
 
-/** The rule of `jumps`, for the server. */
+/** The rule of `jumps`, as SQL. */
 const jumpsHere = `op = ${opCode.put} AND ver % ${jumpEvery} = 0`;
 
 const writtenValues = ({ spaces, ids, rows, keyStates }: RowsToWrite): unknown[] => [
@@ -72,7 +72,7 @@ const writtenValues = ({ spaces, ids, rows, keyStates }: RowsToWrite): unknown[]
   numbers("smallint", keyStates),
 ];
 
-/** All of a namespace's own row. */
+/** Writes all columns of a namespace's row. */
 export const writeNamespace = (t: Tables, row: PgNamespaceRow): Statement => ({
   name: "namespace",
   text: `UPDATE ${t.namespace} SET revision = $2, clock = $3, compacted = $4, compacted_at = $5, version_floor = $6, tombstones = $7, base = $8, gaps = $9, seal = $10, served_by = $11, changes = changes + 1 WHERE id = $1`,
@@ -91,14 +91,14 @@ export const writeNamespace = (t: Tables, row: PgNamespaceRow): Statement => ({
   ],
 });
 
-/** What tells which history a namespace's row belongs to; does not count as a change, because it goes along with one. */
+/** Writes the columns that identify the history of a namespace's row. This does not count as a change, because it always accompanies one. */
 export const writeHistory = (t: Tables, { id, base, gaps, servedBy }: PgNamespaceRow): Statement => ({
   name: "history",
   text: `UPDATE ${t.namespace} SET base = $2, gaps = $3, served_by = $4 WHERE id = $1`,
   values: [id, base, JSON.stringify(gaps), servedBy],
 });
 
-/** Keys of several namespaces, each beside its own. */
+/** Keys of several namespaces, each with its own namespace id. */
 export interface OwnedKeys {
   readonly ids: number[];
   readonly keys: string[];
@@ -129,7 +129,7 @@ export interface TombstoneRow extends Tombstone {
   readonly key: string;
 }
 
-/** What a row that ended its key leaves. */
+/** The tombstone for a row that ended its key. */
 export const tombstoneRowOf = (id: number, row: PlannedRow): TombstoneRow => ({ id, key: row.key, logPosition: row.logPosition, version: row.version, anchor: row.anchor });
 
 export const writeTombstones = (t: Tables, tombstoneRows: readonly TombstoneRow[]): Statement => ({
@@ -156,4 +156,18 @@ export const keepRequests = (t: Tables, ids: readonly number[], requests: readon
     bigintArray(requests, ({ keptUntilMs }) => keptUntilMs),
     textArray(requests, ({ outcome }) => JSON.stringify(outcome)),
   ],
+});
+
+/** Deletes expired request keys, oldest first. */
+export const forgetRequests = (t: Tables, id: number, { nowMs, count }: { readonly nowMs: number; readonly count: number }): Statement => ({
+  name: "forget-requests",
+  text: `DELETE FROM ${t.request} WHERE ns = $1 AND key IN (SELECT key FROM ${t.request} WHERE ns = $1 AND kept_until <= $2 ORDER BY kept_until LIMIT $3)`,
+  values: [id, nowMs, count],
+});
+
+export const forgetRowsName = "forget";
+export const forgetRows = (t: Tables, id: number, places: readonly number[]): Statement => ({
+  name: forgetRowsName,
+  text: `DELETE FROM ${t.log} WHERE ns = $1 AND place = ANY($2::bigint[])`,
+  values: [id, numbers("bigint", places)],
 });

@@ -4,13 +4,13 @@ import type { RedisConnection } from "./redis-connection.ts";
 import type { CommandRouter } from "./redis-router.ts";
 import type { RedisSettings } from "./redis-url.ts";
 
-/** How long one blocking read waits; after it the namespace itself is looked at, in case its history began anew. */
+/** How long one blocking read waits. Afterwards the namespace itself is checked, in case its history started again. */
 const blockMs = 1_000;
 const pauseMs = 200;
 
 /**
- * Hears of commits by any process: a blocking read of the namespace's stream on a connection of its own. It only notifies; watchers read the log themselves.
- * It blocks from a revision that it has read, never from "now": what is committed between two reads ends the next one at once. After a new connection it notifies in any case.
+ * Listens for commits by any process: a blocking read of the namespace's stream on a separate connection. It only notifies; watchers read the log themselves.
+ * It blocks from a revision that it has read, never from "now", so a commit between two reads ends the next one at once. After reconnecting, it always notifies.
  */
 class Listener {
   readonly listeners = new Set<() => void>();
@@ -48,7 +48,7 @@ class Listener {
         this.#log("debug", "bell_lost", { reason: (error as Error).message });
       }
       this.#link?.close();
-      // Somebody watches: the process must not end in a pause between two attempts.
+      // There is a watcher, so the process must not exit in a pause between two attempts.
       if (!this.#stopped) await new Promise<void>((resolve) => setTimeout(resolve, pauseMs));
     }
     this.#link?.close();
@@ -64,7 +64,7 @@ class Listener {
     while (!this.#stopped) {
       const [revision] = JSON.parse(mark) as [string | null];
       await send("xread", ["COUNT", "1", "BLOCK", String(blockMs), "STREAMS", log, `${revision ?? "0"}-18446744073709551615`], performance.now() + blockMs + deadlineMs);
-      // Looked at before notifying: whatever comes after this look ends the next read.
+      // Read before notifying: any commit after this read ends the next blocking read.
       const now = await look();
       if (now !== mark) this.notify();
       mark = now;
@@ -72,7 +72,7 @@ class Listener {
   }
 }
 
-/** One listener for each namespace that anybody here watches. */
+/** One listener for each namespace that has a watcher in this process. */
 export class RedisChangeSignal {
   readonly #listeners = new Map<string, Listener>();
   readonly #router: CommandRouter;
@@ -92,7 +92,7 @@ export class RedisChangeSignal {
       this.#listeners.set(namespace, listener);
     }
     const { listeners } = listener;
-    // One entry per call, also when the same function listens twice.
+    // One entry per call, even if the same function listens twice.
     const entry = (): void => notify();
     listeners.add(entry);
     return () => {
@@ -103,7 +103,7 @@ export class RedisChangeSignal {
     };
   }
 
-  /** After a commit of this process: nobody here needs to wait for the stream. */
+  /** Call this after a commit by this process: its own watchers need not wait for the stream. */
   notify(namespace: string): void {
     this.#listeners.get(namespace)?.notify();
   }

@@ -6,13 +6,13 @@ const slotCount = 16_384;
 type SlotRange = readonly [from: number, to: number, primary: readonly [host: string, port: number, ...rest: unknown[]], ...replicas: unknown[]];
 
 export interface ClusterNodes {
-  /** The answer of one node to CLUSTER SLOTS. */
+  /** The reply of one node to CLUSTER SLOTS. */
   ask(address: string, untilMs: number): Promise<unknown>;
-  /** Every node that there is now, and those that the URL names. */
+  /** Called with all current nodes and those in the URL. */
   learnt(addresses: ReadonlySet<string>): void;
 }
 
-/** Which node serves which slot, learnt from any node that answers and kept until it proves wrong. */
+/** The node that serves each slot, learnt from any node that replies and kept until it proves wrong. */
 export class ClusterMap {
   readonly #seeds: readonly string[];
   readonly #nodes: ClusterNodes;
@@ -31,7 +31,7 @@ export class ClusterMap {
     const owner = this.#owners[slot];
     if (owner === undefined)
       throw new HoldfastError("unavailable", `No node of the Redis Cluster serves slot ${slot}; nothing was changed.`, {
-        hint: "Check the cluster (CLUSTER INFO); it goes on by itself.",
+        hint: "Check the cluster (CLUSTER INFO). Holdfast continues once the slot is served.",
       });
     return owner;
   }
@@ -41,17 +41,17 @@ export class ClusterMap {
     return [...new Set(this.#owners.filter((owner) => owner !== undefined))];
   }
 
-  /** A node said that a slot is another's now. */
+  /** A node reported that another one serves this slot now. */
   moved(key: string, owner: string): void {
     this.#owners[slotOf(key)] = owner;
   }
 
-  /** A node names others as HOST:PORT; one without a host is reached where the asked one is. */
+  /** Nodes name each other as HOST:PORT. Without a host, the address has the host of the node that replied. */
   resolve(address: string, asked: string): string {
     return address.startsWith(":") ? `${asked.slice(0, asked.lastIndexOf(":"))}${address}` : address;
   }
 
-  /** Asks the nodes, the known ones first, until one answers. Whoever comes meanwhile shares the answer. */
+  /** Asks all known nodes and those in the URL; the first reply counts. Concurrent callers share the result. */
   renew(untilMs: number): Promise<void> {
     this.#renewing ??= this.#learn(untilMs).finally(() => {
       this.#renewing = undefined;
@@ -61,7 +61,7 @@ export class ClusterMap {
 
   async #learn(untilMs: number): Promise<void> {
     const nodes = [...new Set([...this.#known, ...this.#seeds])];
-    // All at once: one of them may be a black hole.
+    // All at once, because one of them may never reply.
     const asked = nodes.map(async (node) => this.#learnFrom(node, (await this.#nodes.ask(node, untilMs)) as readonly SlotRange[]));
     try {
       await Promise.any(asked);
@@ -73,7 +73,7 @@ export class ClusterMap {
 
   #learnFrom(node: string, ranges: readonly SlotRange[]): void {
     if (ranges.length === 0)
-      throw new HoldfastError("unavailable", "A node of the Redis Cluster knows of no slots; nothing was changed.", { hint: "Check the cluster (CLUSTER INFO)." });
+      throw new HoldfastError("unavailable", "A node of the Redis Cluster reports no slots; nothing was changed.", { hint: "Check the cluster (CLUSTER INFO)." });
     this.#owners.fill(undefined);
     const known = new Set<string>();
     for (const [from, to, ...members] of ranges) {
@@ -90,7 +90,7 @@ export class ClusterMap {
   }
 }
 
-/** The slot of a key: CRC16 (XMODEM) of what stands in its first braces, or of all of it. */
+/** The slot of a key: CRC16 (XMODEM) of the text in its first braces, or of the whole key. */
 export function slotOf(key: string): number {
   const open = key.indexOf("{");
   const close = open < 0 ? -1 : key.indexOf("}", open + 1);

@@ -3,11 +3,11 @@ import { scriptArguments } from "./lua-script.ts";
 import { encodeIndex, nul, recordText, toEntry, toRequest, toWrites } from "./records.ts";
 import { commitScript } from "./redis-scripts.ts";
 
-/** What one script does at most: rows written, and a share for every search term. A larger batch goes in several. */
+/** The maximum work of one script: rows written, and a share for every search term. A larger batch is split into several scripts. */
 const workMax = 800;
 const workOfTerm = 0.25;
 
-/** Each key once, by its number: a batch often speaks of the same key many times. */
+/** Passes each key once and refers to it by number: a batch often names the same key many times. */
 export class KeyNumbers {
   readonly keys: string[] = [];
   readonly #numbers = new Map<string, string>();
@@ -22,7 +22,7 @@ export class KeyNumbers {
   }
 }
 
-/** The arguments of the commit script after those that every write has; see there. */
+/** The arguments of the commit script after those common to every write; commit.lua describes them. */
 export function commitArguments(batch: readonly PreparedCommit[]): string[] {
   const numbers = new KeyNumbers();
   const args: string[] = [];
@@ -90,7 +90,7 @@ function failedChecks(checks: readonly Check[], result: readonly (string | numbe
 const workOf = ({ checks, writes }: PreparedCommit): number =>
   1 + checks.length / 4 + writes.reduce((sum, write) => sum + 1 + (write.op === "put" ? (write.index?.terms.length ?? 0) * workOfTerm : 0), 0);
 
-/** A batch in parts, each of which Redis has done in a few milliseconds: while a script runs, nobody else is served. */
+/** Splits a batch into parts that Redis completes in a few milliseconds each: while a script runs, no other client is served. */
 export function partsOf(batch: readonly PreparedCommit[]): PreparedCommit[][] {
   const parts: PreparedCommit[][] = [];
   let work = Number.POSITIVE_INFINITY;

@@ -3,10 +3,10 @@ import type { RedisNamespaceFacts } from "./records.ts";
 import type { RedisSettings } from "./redis-url.ts";
 import type { RedisServerFacts } from "./server-facts.ts";
 
-/** How far the server's clock may be from the host's before health says so. */
+/** How far the server's clock may be from the host's before health reports it. */
 const clockDifferenceMaxMs = 5_000;
 
-/** From which part of maxmemory on health says that the server is about to be full. */
+/** The share of maxmemory from which health reports that the server is nearly full. */
 const memoryShareMax = 0.9;
 
 export interface NamespaceCounts {
@@ -16,9 +16,9 @@ export interface NamespaceCounts {
   readonly tombstones: number;
   readonly requests: number;
   readonly roundTripMs: number;
-  /** The server's clock less this machine's. */
+  /** The server's clock minus this machine's. */
   readonly clockDifferenceMs: number;
-  /** The highest revision that this process was shown. */
+  /** The highest revision that this process has seen. */
   readonly shownRevision: number;
 }
 
@@ -69,7 +69,7 @@ const weakestFsync = (servers: readonly RedisServerFacts[]): string => {
 const skipsInRewrite = (servers: readonly RedisServerFacts[]): boolean | undefined =>
   servers.some(({ aof, skipsFsyncInRewrite }) => aof && skipsFsyncInRewrite) || (servers.some(({ skipsFsyncInRewrite }) => skipsFsyncInRewrite === undefined) ? undefined : false);
 
-/** What an acknowledged write survives, by the weakest of the servers. */
+/** What an acknowledged write survives, judged by the weakest server. */
 function durabilityOf(servers: readonly RedisServerFacts[], { waitReplicas, waitAof, topology }: RedisSettings): string {
   const many = waitReplicas === 1 ? "1 replica" : `${waitReplicas} replicas`;
   const canFailOver = topology !== "single" || servers.some(({ replicas }) => replicas > 0);
@@ -82,7 +82,7 @@ function durabilityOf(servers: readonly RedisServerFacts[], { waitReplicas, wait
   switch (weakestFsync(servers)) {
     case "always":
       if (skipsInRewrite(servers))
-        return `an acknowledged write is on disk (appendfsync always), except while the server writes its log anew or a snapshot (no-appendfsync-on-rewrite yes): a loss of power then may lose the last half minute or more${failover}`;
+        return `an acknowledged write is on disk (appendfsync always), except while the server rewrites its log or writes a snapshot (no-appendfsync-on-rewrite yes): a loss of power then may lose the last half minute or more${failover}`;
       return `an acknowledged write is on disk (appendfsync always) before it is answered: it survives the end of any process and a loss of power${failover}`;
     case "everysec":
       return `an acknowledged write is on disk within two seconds (appendfsync everysec): a crash of the server or a loss of power may lose what came in them${failover}`;
@@ -110,10 +110,10 @@ function durabilityWarnings(servers: readonly RedisServerFacts[], { waitReplicas
     warn(
       `appendfsync is ${fsync}: acknowledged writes of the last moments can be lost in a crash. Set appendfsync always, or add wait_aof=1 to the store's URL (Redis 7.2 or newer, Valkey).`,
     );
-  // Who waits for the disk (WAITAOF) waits longer then, and is told the truth.
+  // Callers that wait for the disk (WAITAOF) wait longer then, but get a correct answer.
   if (skipsInRewrite(servers) && !waitAof)
     warn(
-      "no-appendfsync-on-rewrite is yes: while the server writes its log anew or a snapshot, nothing is synced, and acknowledged writes of that time can be lost. Set it to no (CONFIG SET no-appendfsync-on-rewrite no, and in the configuration file).",
+      "no-appendfsync-on-rewrite is yes: while the server rewrites its log or writes a snapshot, nothing is synced, and acknowledged writes of that time can be lost. Set it to no (CONFIG SET no-appendfsync-on-rewrite no, and in the configuration file).",
     );
   if (waitReplicas === 0 && (topology !== "single" || servers.some(({ replicas }) => replicas > 0)))
     warn("Replicas are not waited for: a failover may lose acknowledged writes. Add wait_replicas=1 to the store's URL, and min-replicas-to-write 1 to the server's settings.");
@@ -132,7 +132,7 @@ function otherWarnings(servers: readonly RedisServerFacts[], { facts, clockDiffe
   if (full !== undefined)
     warnings.push({
       about: "memory",
-      says: `The server uses ${Math.floor((100 * full.usedMemoryBytes) / full.maxmemoryBytes)} % of its maxmemory; when that is reached it takes no more writes (storage_full). Raise maxmemory, let compaction forget more (--history-age, --history-revisions), or move the store (holdfast migrate).`,
+      says: `The server uses ${Math.floor((100 * full.usedMemoryBytes) / full.maxmemoryBytes)} % of its maxmemory; at 100 % it accepts no more writes (storage_full). Raise maxmemory, keep less history (--history-age, --history-revisions), or move the store (holdfast migrate).`,
     });
   if (Math.abs(clockDifferenceMs) > clockDifferenceMaxMs)
     warnings.push({
@@ -148,7 +148,7 @@ function otherWarnings(servers: readonly RedisServerFacts[], { facts, clockDiffe
   if (shownRevision > facts.revision)
     warnings.push({
       about: "history",
-      says: `This process has seen revision ${shownRevision}, and the server shows ${facts.revision}: the history went back (a failover, or a restart that lost writes). The next write goes on above it.`,
+      says: `This process has seen revision ${shownRevision}, and the server shows ${facts.revision}: history went back (a failover, or a restart that lost writes). The next write gets a revision above both.`,
     });
   return warnings;
 }

@@ -14,10 +14,10 @@ import slots from "./scripts/slots.lua";
 import storedKey from "./scripts/stored-key.lua";
 import windows from "./scripts/windows.lua";
 
-/** Parts that scripts are put together from. */
+/** Parts that scripts are assembled from. */
 const parts = { meta, epoch, documents, slots, windows, scan, filters, storedKey, batchKeys } as const;
 
-/** What scripts and JavaScript must agree about, as `CONST.name` in Lua. */
+/** Values that scripts and JavaScript must agree on, available as `CONST.name` in Lua. */
 const constants: Readonly<Record<string, number | string>> = {
   commit_bytes_max: limits.commitBytesMax,
   commit_rows_max: limits.commitRowsMax,
@@ -27,7 +27,7 @@ const constants: Readonly<Record<string, number | string>> = {
   leaps_since_ms: leapsSinceMs,
   lost_revisions_max: lostRevisionsMax,
   record_overhead_bytes: recordOverheadBytes,
-  /** Where a script stops collecting values, so that none keeps Redis busy for long. */
+  /** The size at which a script stops collecting values, so that no script keeps Redis busy for long. */
   reply_bytes_max: limits.commitBytesMax,
   request_kept_ms: limits.requestKeptMs,
   revision_max: limits.revisionMax,
@@ -36,16 +36,16 @@ const constants: Readonly<Record<string, number | string>> = {
   system_writer: systemWriter,
 };
 
-/** Arguments that `ScriptRunner` puts before those of the caller. */
+/** Arguments that `ScriptRunner` passes before those of the caller. */
 const basisNames = { none: [], read: ["time", "shown_ms"], write: ["time", "shown_ms", "seen", "traits", "home"] } as const;
 export type Basis = keyof typeof basisNames;
 
 export interface Script<B extends Basis = Basis, Name extends string = string> {
   readonly text: string;
-  /** By which a server that has seen the text knows it. */
+  /** Identifies the text to a server that has already loaded it. */
   readonly sha: string;
   readonly basis: B;
-  /** Of the caller's first arguments, in their order. */
+  /** The names of the caller's first arguments, in order. */
   readonly names: readonly Name[];
 }
 
@@ -56,7 +56,7 @@ interface ScriptOptions<B extends Basis, Name extends string> {
   readonly names?: readonly Name[];
 }
 
-/** One script: which arguments it has by name, the parts it needs, its own text. */
+/** Builds one script from the names of its arguments, the parts it needs, and its own text. */
 export function luaScript<B extends Basis, const Name extends string = never>(
   body: string,
   { basis, flags = basis === "write" ? [] : ["no-writes"], needs = [], names: own = [] }: ScriptOptions<B, Name>,
@@ -66,7 +66,7 @@ export function luaScript<B extends Basis, const Name extends string = never>(
   return { text, sha: createHash("sha1").update(text).digest("hex"), basis, names: own };
 }
 
-/** Puts positions and values where the code has names: as tables they would be made anew by each call, while nobody else is served. */
+/** Replaces names in the code with positions and values: Lua tables would be built again by each call, while no other client is served. */
 function resolveNames(code: string, named: readonly string[]): string {
   const argument = (name: string): string => {
     if (name === "rest") return String(named.length + 1);
@@ -81,6 +81,6 @@ function resolveNames(code: string, named: readonly string[]): string {
   return code.replaceAll(/\b(ARG|CONST)\.(\w+)/g, (_, table: string, name: string) => (table === "ARG" ? argument(name) : constant(name)));
 }
 
-/** The arguments of a script: those that have names, then the rest. */
+/** The arguments of a script: first the named ones, then the rest. */
 export const scriptArguments = <Name extends string>({ names: order }: Script<Basis, Name>, named: Readonly<Record<Name, string>>, rest: readonly string[] = []): string[] =>
   order.map((name) => named[name]).concat(rest);

@@ -8,7 +8,7 @@ import type { NamespaceScripts } from "./namespace-scripts.ts";
 import { encodeIndex, gapsText, nul, opCode, recordText, requestText, sealText, streamPositionOf, toFacts, toIndex, toRequest, toStoredRow } from "./records.ts";
 import { clearScript, dumpKeysScript, dumpLogScript, dumpRequestsScript, loadScript, sealScript } from "./redis-scripts.ts";
 
-/** One page of everything that a namespace is made of; the scripts cut the pages. */
+/** One page of the namespace's records; the scripts cut the pages. */
 export async function dumpPage(scripts: NamespaceScripts, query: DumpQuery): Promise<DumpPage> {
   switch (query.part) {
     case "log":
@@ -69,7 +69,7 @@ const keysIn = (flat: readonly string[]): StoredKey[] =>
 
 const requestsIn = (flat: readonly string[]): StoredRequestKey[] => groups(flat, 2).map(([key = "", text = ""]) => ({ kind: "request", key, ...toRequest(text) }));
 
-/** Takes over records of another store in one script: durable, and all or nothing. */
+/** Loads records of another store in one script: durable, and all or nothing. */
 export async function loadRecords(scripts: NamespaceScripts, records: readonly StoredRecord[], facts: NamespaceFacts | undefined, by: string | undefined): Promise<void> {
   const [answer, row, newest] = (await scripts.write(loadScript, loadArguments(records, facts, by), { isMoving: true })) as [string, string?, string?];
   if (answer === "not filling") requireFilling(undefined);
@@ -111,12 +111,12 @@ export async function writeSeal(scripts: NamespaceScripts, seal: Seal | undefine
     const [answer, found = ""] = (await scripts.write(sealScript, scriptArguments(sealScript, { seal: sealText(seal), expected: text }))) as [string, string?];
     if (answer === "ok") return;
     requireSeal(found === "" ? undefined : (JSON.parse(found) as Seal), expected);
-    // The same one, written in another order.
+    // The same seal, with its fields in another order.
     text = found;
   }
 }
 
-/** In slices, each with a deadline of its own: a clearing that is broken off leaves the seal where it is. */
+/** Clears in slices, each with its own deadline. If clearing is interrupted, the seal stays. */
 export async function clearAll(scripts: () => NamespaceScripts): Promise<void> {
   for (;;) {
     const [answer] = (await scripts().write(clearScript, [], { isMoving: true })) as [string];

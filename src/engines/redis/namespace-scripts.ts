@@ -10,7 +10,7 @@ import type { RedisSettings } from "./redis-url.ts";
 import type { RedisServerFacts } from "./server-facts.ts";
 import { isLasting } from "./server-facts.ts";
 
-/** What this process has been shown of a namespace: neither its time nor its history may go back behind that unnoticed. */
+/** The state of a namespace that this process has seen: neither its time nor its history may go back unnoticed. */
 interface Shown {
   revision: number;
   nowMs: number;
@@ -18,11 +18,11 @@ interface Shown {
 
 type Send = Parameters<CommandSequence<unknown>>[0];
 
-/** How much sooner a wait for replicas ends than the call: Redis looks at such waits ten times a second, and its answer has to come back. */
+/** How much earlier a wait for replicas ends than the call: Redis checks such waits ten times a second, and its reply has to come back. */
 const marginMsMax = 250;
 const marginShare = 0.4;
 
-/** Runs scripts on namespaces, with what each of them needs to know of time and of the past. */
+/** Runs scripts on namespaces and passes each of them the time and the history that it needs. */
 export class ScriptRunner {
   readonly #router: CommandRouter;
   readonly #settings: RedisSettings;
@@ -35,7 +35,7 @@ export class ScriptRunner {
     this.#timeSource = timeSource;
   }
 
-  /** For one call: all of its scripts together have its deadline. */
+  /** For one call: all of its scripts share one deadline. */
   of(namespace: string): NamespaceScripts {
     const untilMs = this.#router.deadline();
     const key = metaKey(this.#settings.prefix, namespace);
@@ -47,7 +47,7 @@ export class ScriptRunner {
       write: (script, args, options = {}) => this.#router.write(key, (send, server) => this.#write(send, server, untilMs, namespace, script, args, options), untilMs),
       learn: (text) => {
         const facts = toFacts(text);
-        // What is being filled is no history yet: it may be cleared and filled again.
+        // A namespace that is being filled has no history yet: it may be cleared and filled again.
         if (facts.seal?.state !== "filling") this.noteShown(namespace, { revision: facts.revision, nowMs: 0 });
         return facts;
       },
@@ -69,7 +69,7 @@ export class ScriptRunner {
     }
   }
 
-  /** The highest revision that was shown here. */
+  /** The highest revision that this process has seen. */
   shownRevision(namespace: string): number {
     return this.#shown.get(namespace)?.revision ?? 0;
   }
@@ -78,7 +78,7 @@ export class ScriptRunner {
     this.#shown.delete(namespace);
   }
 
-  /** The first is where the scripts derive the others from; naming them all is only needed where they can move. */
+  /** The scripts derive the other keys from the first. Naming them all is needed only in a cluster, where they can move. */
   #keys(namespace: string): readonly string[] {
     const { prefix, topology } = this.#settings;
     return topology === "cluster" ? allKeys(prefix, namespace) : [metaKey(prefix, namespace)];
@@ -104,7 +104,7 @@ export class ScriptRunner {
     const basis = [this.#time(), String(shown?.nowMs ?? 0), isMoving ? "0" : String(shown?.revision ?? 0), traits, server.home];
     const reply = await evaluate(send, script, this.#keys(namespace), basis, args);
     if (!waits) return reply;
-    // On the same connection: it waits for what was written before it there.
+    // On the same connection, because it waits for writes made on that connection.
     const leftMs = untilMs - performance.now();
     const waitMs = String(Math.max(1, Math.floor(leftMs - Math.min(marginMsMax, leftMs * marginShare))));
     const waiting = waitAof ? send("waitaof", ["1", String(waitReplicas), waitMs]) : send("wait", [String(waitReplicas), waitMs]);
@@ -119,30 +119,30 @@ export class ScriptRunner {
 }
 
 export interface ScriptWriteOptions {
-  /** Records of another store are brought in: what was shown here before says nothing about them. */
+  /** Records of another store are being loaded: what this process saw before does not apply to them. */
   readonly isMoving?: boolean;
 }
 
 /** The scripts of one namespace. */
 export interface NamespaceScripts {
-  /** `atMs`: as of an earlier moment of this same reading. */
+  /** `atMs`: reads as of an earlier moment of the same read. */
   read(script: Script<"read">, args: readonly string[], atMs?: number): Promise<unknown>;
   /** For scripts that need neither time nor facts. */
   readPlain(script: Script<"none">, args: readonly string[]): Promise<unknown>;
   write(script: Script<"write">, args: readonly string[], options?: ScriptWriteOptions): Promise<unknown>;
-  /** Reads the facts in a reply, and remembers the revision. */
+  /** Parses the facts in a reply, and remembers the revision. */
   learn(text: string): RedisNamespaceFacts;
-  /** The same for an answer that depends on the time, which from then on does not go back behind it; refuses what the seal forbids. */
+  /** The same for an answer that depends on the time: the namespace's time does not go back behind it afterwards. Throws if the seal forbids the read. */
   show(text: string): RedisNamespaceFacts;
 }
 
-/** Arguments come in two parts and are put together once: a batch may have thousands. */
+/** The arguments come in two parts and are joined only once, because a batch may have thousands. */
 async function evaluate(send: Send, script: Script, keys: readonly string[], basis: readonly string[], args: readonly string[]): Promise<unknown> {
   const words = [script.sha, String(keys.length)].concat(keys, basis, args);
   try {
     return await send("evalsha", words);
   } catch (error) {
-    // A server that was started or promoted since has not seen the text; that it says so proves that nothing ran.
+    // A server that was started or promoted since then has not loaded the text. This reply proves that nothing ran.
     if (replyCode(error) !== "NOSCRIPT") throw error;
     return send("eval", [script.text, ...words.slice(1)]);
   }

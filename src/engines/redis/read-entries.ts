@@ -1,16 +1,16 @@
-import { futureRevisionError, requireKept } from "../../store/engine-rules.ts";
+import { pastBound } from "../../ledger/past.ts";
 import { limits } from "../../store/limits.ts";
 import { compareKeys, rangeAfter, rangeBefore } from "../../store/ranges.ts";
-import type { Entry, Range, ReadOptions, Snapshot } from "../../store/store.ts";
+import type { Entry, Range, ReadOptions, SearchAnswer, SearchHit, SearchQuery, Snapshot } from "../../store/store.ts";
 import { boundsOf } from "./key-names.ts";
 import { scriptArguments } from "./lua-script.ts";
 import type { NamespaceScripts } from "./namespace-scripts.ts";
 import type { RedisNamespaceFacts } from "./records.ts";
-import { headerEntryId, toEntry, toPastEntry } from "./records.ts";
+import { areaName, headerEntryId, streamPositionOf, toEntry, toPastEntry } from "./records.ts";
 import { damagedError } from "./redis-errors.ts";
-import { pastScript, readScript, valuesScript } from "./redis-scripts.ts";
+import { pastScript, readScript, searchScript, valuesScript } from "./redis-scripts.ts";
 
-/** Keys one script looks at: only a crowd of expired entries makes a page cost more than its size. */
+/** The maximum number of keys that one script examines: only many expired entries make a page cost more than its size. */
 const looksMax = 5_000;
 const valuesPerCall = 200;
 const attemptsMax = 4;
@@ -23,7 +23,7 @@ interface Row {
   json: string | null;
 }
 
-/** Live entries of one moment. Entries that do not fit one script are read in pieces; if something was committed in between, all of them are read again. */
+/** Live entries at one moment. Entries that do not fit one script are read in parts; if there was a commit in between, all of them are read again. */
 export async function readLive(scripts: NamespaceScripts, ranges: readonly Range[], options: ReadOptions): Promise<Snapshot> {
   for (let attempt = 1; ; attempt += 1) {
     const found = await tryReadLive(scripts, ranges, options, attempt === attemptsMax ? Number.MAX_SAFE_INTEGER : looksMax);
@@ -60,7 +60,7 @@ async function tryReadLive(
   }
 }
 
-/** Values for which a reply had no room. False when one is gone: replaced, and compacted meanwhile. */
+/** Fetches values that did not fit in a reply. False if one is gone: replaced, and compacted meanwhile. */
 async function fetchValues(scripts: NamespaceScripts, rows: readonly Row[]): Promise<boolean> {
   const missing = rows.filter((row) => row.json === null);
   for (let at = 0; at < missing.length; ) {
@@ -81,7 +81,7 @@ interface PastRow {
   readonly entry: Entry;
 }
 
-/** What was there at a revision. It never changes, so it may be asked for in pieces, as long as it is kept. */
+/** Entries as of a revision. They never change, so they can be read in parts, as long as they are kept. */
 export async function readPast(
   scripts: NamespaceScripts,
   ranges: readonly Range[],
@@ -97,8 +97,7 @@ export async function readPast(
     const args = scriptArguments(pastScript, named, rest.flatMap(boundsOf));
     const [factsText, stoppedIn, stoppedAt, ...flat] = (await scripts.read(pastScript, args)) as [string, string, string, ...string[]];
     const facts = scripts.show(factsText);
-    if (at > facts.revision) throw futureRevisionError(at, facts.revision);
-    requireKept(at, facts);
+    pastBound(at, facts);
     for (let i = 0; i < flat.length; i += 4)
       rows.push({ range: done + Number(flat[i]), entry: toPastEntry(flat[i + 1] as string, flat[i + 2] as string, values === false ? "" : (flat[i + 3] as string)) });
     if (stoppedIn === "") {
@@ -110,4 +109,20 @@ export async function readPast(
     const [range, ...later] = ordered.slice(done) as [Range, ...Range[]];
     rest = [reverse ? rangeBefore(range, stoppedAt) : rangeAfter(range, stoppedAt), ...later];
   }
+}
+
+export async function searchText(scripts: NamespaceScripts, { areas, terms }: SearchQuery): Promise<SearchAnswer> {
+  const named = { limit: String(limits.searchCandidatesMax), area_count: String(areas.length) };
+  const args = scriptArguments(searchScript, named, [...areas.map(areaName), ...terms]);
+  const [factsText, documents, totalLength, ...flat] = (await scripts.read(searchScript, args)) as [string, string, string, ...string[]];
+  const facts = scripts.show(factsText);
+  const hits: SearchHit[] = [];
+  for (let i = terms.length; i < flat.length; i += 3 + terms.length)
+    hits.push({
+      key: flat[i] as string,
+      revision: streamPositionOf(flat[i + 1] as string).revision,
+      length: Number(flat[i + 2]),
+      weights: flat.slice(i + 3, i + 3 + terms.length).map(Number),
+    });
+  return { revision: facts.revision, documents: Number(documents), totalLength: Number(totalLength), frequencies: flat.slice(0, terms.length).map(Number), hits };
 }

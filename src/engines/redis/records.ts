@@ -2,7 +2,7 @@ import type { Json } from "../../kernel/json.ts";
 import { canonicalJson } from "../../kernel/json.ts";
 import type { Committed, Entry, HistoryRecord, IndexedText, LogRow, NamespaceFacts, Revision, Seal, StoredLogRow, StoredRequest, WriteOutcome } from "../../store/store.ts";
 
-/** How records look inside Redis: fields joined by NUL. Written by the scripts, read here. */
+/** The format of records in Redis: fields joined by NUL. The scripts write it; this file reads it. */
 export const nul = "\0";
 
 export const ops = { p: "put", d: "delete", x: "expire" } as const;
@@ -13,7 +13,7 @@ export interface StreamPosition {
   readonly seq: number;
 }
 
-/** A row's id in the stream is its revision and its position within the commit. */
+/** A row's id in the stream is its revision and its index within the commit. */
 export function streamPositionOf(id: string): StreamPosition {
   const dash = id.indexOf("-");
   return { revision: Number(id.slice(0, dash)), seq: Number(id.slice(dash + 1)) };
@@ -23,7 +23,7 @@ const maybe = (text: string | undefined): number | undefined => (text === undefi
 const orNone = (text: string | undefined): string | undefined => (text === "" ? undefined : text);
 export const parseStored = (json: string | null | undefined): Json => (json === "" || json === null || json === undefined ? null : (JSON.parse(json) as Json));
 
-/** A history record as JSON, its kind first: a filter by kind compares how it begins. */
+/** A history record as JSON, with its kind first, so that a filter by kind can compare the prefix. */
 export const recordText = (record: HistoryRecord | undefined): string => (record === undefined ? "" : JSON.stringify([record.kind, record.op, record.subject]));
 export const kindPrefix = (kind: string): string => `[${JSON.stringify(kind)},`;
 
@@ -33,7 +33,7 @@ function recordIn(text: string | undefined): HistoryRecord | undefined {
   return { kind, op, subject };
 }
 
-/** From an entry's header: id, anchor, version, created, expiry, time, findable, writer, agent. */
+/** Parses an entry's header: id, anchor, version, created, expiry, time, findable, writer, agent. */
 export function toEntry(key: string, header: string, json: string): Entry {
   const [id = "", , version, created, expiry, at, , writer = "", agent] = header.split(nul);
   return {
@@ -76,7 +76,7 @@ export function toLogRow(id: string, header: string, json: string | null): LogRo
 
 export const toStoredRow = (id: string, header: string, json: string): StoredLogRow => ({ kind: "log", ...fieldsOf(id, header), json: json === "" ? undefined : json });
 
-/** An entry of the past, from the log row that was its newest then. */
+/** An entry of the past, from the log row that was its newest at that time. */
 export function toPastEntry(id: string, header: string, json: string): Entry {
   const { seq: _seq, op: _op, record: _record, lapse: _lapse, atMs, ...row } = fieldsOf(id, header);
   return { ...row, value: parseStored(json), updatedAtMs: atMs };
@@ -86,7 +86,7 @@ export interface RedisNamespaceFacts extends NamespaceFacts {
   readonly nowMs: number;
 }
 
-/** Where the namespace stood when a script ran. */
+/** The facts of the namespace when a script ran. */
 export function toFacts(text: string): RedisNamespaceFacts {
   const [now, revision, clock, compacted, compactedAt, versionFloor, base, gaps = "", seal = ""] = text.split(nul);
   return {
@@ -104,7 +104,7 @@ export function toFacts(text: string): RedisNamespaceFacts {
 
 export const gapsText = (gaps: NamespaceFacts["gaps"]): string => gaps.map(([kept, base]) => `${kept}:${base}`).join(" ");
 
-/** The state first: the scripts look for it where the text begins. Equal seals give equal texts, by which the scripts compare them. */
+/** The state comes first, because the scripts expect it at the start of the text. Equal seals give equal texts, and the scripts compare those. */
 export const sealText = (seal: Seal | undefined): string => {
   if (seal === undefined) return "";
   const { state, ...rest } = seal;
@@ -122,7 +122,7 @@ function toWrite(text: string): WriteOutcome {
 
 const writesText = (writes: readonly WriteOutcome[]): string => writes.map(({ version, existed, expiresAtMs }) => `${version}:${existed ? 1 : 0}:${expiresAtMs ?? ""}`).join(";");
 
-/** A kept request: until when, fingerprint, revision, time, outcomes, note. */
+/** A stored request: expiry, fingerprint, revision, time, outcomes, note. */
 export function toRequest(text: string): StoredRequest & { readonly keptUntilMs: number } {
   const [keptUntil, fingerprint = '""', revision, at, writes = "", note = ""] = text.split(nul);
   const outcome: Committed = {
@@ -139,7 +139,7 @@ export function toRequest(text: string): StoredRequest & { readonly keptUntilMs:
 export const requestText = (keptUntilMs: number, fingerprint: string, { revision, atMs, writes, note }: Committed): string =>
   [keptUntilMs, JSON.stringify(fingerprint), revision, atMs, writesText(writes), note === undefined ? "" : JSON.stringify(note)].join(nul);
 
-/** An area's name as part of a key: without a colon and without NUL. */
+/** An area's name as part of a key: without colons and NUL. */
 export const areaName = (area: string): string => encodeURIComponent(area);
 
 export const encodeIndex = ({ area, length, terms }: IndexedText): string => [areaName(area), length, ...terms.flat()].join(nul);

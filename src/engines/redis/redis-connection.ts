@@ -1,23 +1,23 @@
+import { connect } from "node:net";
 import type { Duplex } from "node:stream";
 import type { Redis } from "ioredis";
 import type { Log } from "../../kernel/log.ts";
-import { answersWithoutTls } from "./plain-answer.ts";
 import { closedError, connectError, isFinal, isRefusal, isReply, noTlsError, unansweredError, withoutCommand } from "./redis-errors.ts";
 import type { Address, RedisSettings } from "./redis-url.ts";
 import { requireRights } from "./rights.ts";
 import type { RedisServerFacts, Send } from "./server-facts.ts";
 import { readServerFacts, requireUsable } from "./server-facts.ts";
 
-/** The part of the driver that is loaded when it is used. */
+/** The part of the driver that is used; the driver is loaded only when needed. */
 export type Driver = Pick<typeof import("ioredis"), "Redis" | "Command">;
 
 export interface Connected {
   readonly facts: RedisServerFacts;
-  /** Sends one command; rejects with a reply of Redis, or with `Lost` when no answer came or can come. */
+  /** Sends one command. Rejects with an error reply from Redis, or with `Lost` if no reply came or can come. */
   send(name: string, args: readonly string[], untilMs: number): Promise<unknown>;
 }
 
-/** A command that has no answer. `sent`: it may have been executed. */
+/** A command without a reply. `sent`: it may have been executed. */
 export class Lost extends Error {
   readonly sent: boolean;
   constructor(sent: boolean, cause?: unknown) {
@@ -27,29 +27,29 @@ export class Lost extends Error {
 }
 
 export interface ConnectionUse {
-  /** Called with every new connection. */
+  /** Called for every new connection. */
   readonly onReady?: (facts: RedisServerFacts) => void;
-  /** Where the socket goes: asked without TLS when it does not answer with TLS. */
+  /** The address of the socket: tried without TLS if it does not answer with TLS. */
   readonly address?: Address;
-  /** Only asks about others: it may be a replica. */
+  /** Used only to ask about other servers, so it may be a replica. */
   readonly isScout?: boolean;
 }
 
 /**
- * How long connections may be refused before calls are refused too. A server that restarts is back by then; one that is gone must not use up every
- * call's deadline. Only where one address is all there is: sentinels and clusters name another server, and that takes longer.
+ * How long connections may be refused before calls are rejected too. A server that restarts is back by then; one that is gone must not use up every
+ * call's deadline. Applies only if there is a single address: sentinels and clusters name another server, and that takes longer.
  */
 const refusedMsMax = 1_500;
 const retryMsMin = 30;
 const retryMsMax = 1_000;
-/** One attempt to connect; a call's own deadline may end sooner. */
+/** The limit for one attempt to connect; a call's own deadline may end sooner. */
 const connectMsMax = 5_000;
-/** After how long a server that has not answered with TLS is asked without: a plain Redis takes the greeting for the beginning of a line and waits for the rest. */
+/** How long to wait for a TLS answer before trying without: a plain Redis takes the TLS greeting for the start of a line and waits for the rest. */
 const plainQuestionMs = 250;
 
 /**
- * One connection to one place, made again whenever it is lost. The driver's instance lives only as long as its socket: a new connection is a new instance,
- * so that there is no queue from which the driver could send anything a second time.
+ * One connection to one address, reconnected whenever it is lost. The driver's instance lives only as long as its socket: a new connection is a new instance,
+ * so there is no queue from which the driver could send anything twice.
  */
 export class RedisConnection {
   readonly #open: () => Redis;
@@ -78,7 +78,10 @@ export class RedisConnection {
     this.#isScout = isScout;
   }
 
-  /** The connection, waited for until the time is up. Down for longer than a call may last, it is refused at once: nobody should wait for what has long been gone. */
+  /**
+   * Waits for the connection until the deadline. If it has been down for longer than a call may last, throws at once: no caller should wait for a server that is
+   * long gone.
+   */
   async ready(untilMs: number): Promise<Connected> {
     const soonestMs = performance.now() + retryMsMin;
     for (;;) {
@@ -92,12 +95,12 @@ export class RedisConnection {
     }
   }
 
-  /** What is known now, without waiting. */
+  /** The current facts, without waiting; undefined while disconnected. */
   get facts(): RedisServerFacts | undefined {
     return this.#connected?.facts;
   }
 
-  /** Ends the connection; what is in flight on it fails, and a new one is made. */
+  /** Closes the connection; commands in flight on it fail, and a new one is opened. */
   drop(connected?: Connected): void {
     if (connected !== undefined && connected !== this.#connected) return;
     hangUp(this.#redis);
@@ -121,7 +124,7 @@ export class RedisConnection {
     if (!this.#closed) this.#connecting ??= this.#connect();
   }
 
-  /** Resolves when an attempt has ended, or at the time. */
+  /** Resolves when an attempt has ended, or when the time is up. */
   #change(untilMs: number): Promise<void> {
     return new Promise((resolve) => {
       const timer = setTimeout(resolve, Math.max(0, untilMs - performance.now()));
@@ -134,7 +137,7 @@ export class RedisConnection {
     });
   }
 
-  /** Tries until it succeeds or the link is closed, with growing pauses. */
+  /** Tries until it succeeds or the connection is closed, with growing pauses. */
   async #connect(): Promise<void> {
     for (let attempt = 0; !this.#closed; attempt += 1) {
       try {
@@ -142,7 +145,7 @@ export class RedisConnection {
         break;
       } catch (error) {
         const failure = connectError(error, this.#settings.prefix);
-        // Whoever asks is told; the log is for who comes later.
+        // Callers get the error anyway; the log is for someone who looks later.
         if (attempt === 0) this.#log("info", "redis_not_connected", { reason: failure.message });
         this.#failure = failure;
       }
@@ -165,7 +168,7 @@ export class RedisConnection {
     let hasMet = false;
     redis.on("error", (error: unknown) => {
       reason = withoutCommand(error);
-      // Whatever talks there, it is not to be talked to any longer: by itself the driver waits until the other end closes.
+      // Stop talking to whatever answered there: by itself, the driver waits until the other end closes.
       if (hasMet) (redis.stream as Duplex).destroy();
     });
     redis.once("connect", () => {
@@ -175,10 +178,10 @@ export class RedisConnection {
     const untilMs = performance.now() + Math.min(connectMsMax, this.#settings.deadlineMs);
     try {
       await within(this.#greet(redis), untilMs);
-      // The socket keeps no process alive; whoever waits for an answer does, by the timer of the deadline.
+      // The socket does not keep the process alive. A caller that waits for a reply does, with the timer of its deadline.
       (redis.stream as Duplex & { unref(): void }).unref();
       const send = this.#sendUntil(redis, untilMs);
-      // Not by the driver, which would go on in another database when this one does not exist.
+      // Not left to the driver, which would continue in another database if this one does not exist.
       if (this.#settings.database > 0) await send("select", [String(this.#settings.database)]);
       const { remoteAddress = "", remotePort = 0 } = redis.stream as { readonly remoteAddress?: string; readonly remotePort?: number };
       const connected: Connected = { send: this.#sender(redis), facts: await readServerFacts(send, `${remoteAddress}:${remotePort}`) };
@@ -234,7 +237,7 @@ export class RedisConnection {
         return await within(redis.sendCommand(command) as Promise<unknown>, untilMs);
       } catch (error) {
         if (isReply(error)) throw withoutCommand(error);
-        // Nothing will come of this connection any more: behind an answer that is missing wait all the others.
+        // The connection is unusable from here on: all later replies would wait behind the missing one.
         hangUp(redis);
         throw error instanceof Lost ? error : new Lost(true, error);
       }
@@ -242,15 +245,33 @@ export class RedisConnection {
   }
 }
 
-/** Only what is still open: for a socket that is closed the driver would wait two seconds until it is closed, and keep the process alive for it. */
+/** Only if it is still open: for a closed socket, the driver would wait two seconds for the close and keep the process alive meanwhile. */
 function hangUp(redis: Redis | undefined): void {
   if (redis !== undefined && redis.status !== "end" && redis.status !== "close") redis.disconnect();
 }
 
-/** The promise, or `Lost` when the time is up first. */
+/** The result of the promise, or `Lost` if the time is up first. */
 function within<T>(promise: Promise<T>, untilMs: number): Promise<T> {
   return new Promise<T>((resolve, reject) => {
     const timer = setTimeout(() => reject(new Lost(true)), Math.max(0, untilMs - performance.now()));
     promise.then(resolve, reject).finally(() => clearTimeout(timer));
+  });
+}
+
+const answerMsMax = 1_000;
+
+/** Whether a Redis answers there without TLS. Sends a command without secrets; any reply (PONG, a missing password, loading) begins with a plus or a minus. */
+function answersWithoutTls({ host, port }: Address): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect({ host, port }, () => socket.write("PING\r\n"));
+    const finish = (answers: boolean): void => {
+      socket.destroy();
+      resolve(answers);
+    };
+    socket.unref();
+    socket.setTimeout(answerMsMax, () => finish(false));
+    socket.once("data", (bytes) => finish(/^[+-][A-Z]/.test(bytes.toString("latin1"))));
+    socket.once("error", () => finish(false));
+    socket.once("close", () => finish(false));
   });
 }

@@ -37,7 +37,7 @@ import { scriptArguments } from "./lua-script.ts";
 import { clearAll, dumpPage, loadRecords, writeSeal } from "./moving.ts";
 import type { NamespaceScripts } from "./namespace-scripts.ts";
 import { ScriptRunner } from "./namespace-scripts.ts";
-import { readLive, readPast } from "./read-entries.ts";
+import { readLive, readPast, searchText } from "./read-entries.ts";
 import { readLog } from "./read-log.ts";
 import { encodeIndex, toRequest } from "./records.ts";
 import type { Driver } from "./redis-connection.ts";
@@ -46,17 +46,16 @@ import { RedisRouter } from "./redis-router.ts";
 import { changeMarkScript, commitScript, compactScript, countScript, positionScript, reindexScript, requestScript, sweepScript } from "./redis-scripts.ts";
 import type { RedisSettings } from "./redis-url.ts";
 import { parseRedisUrl } from "./redis-url.ts";
-import { searchText } from "./search-text.ts";
 
-/** The form in which this build keeps a store. A newer one is refused. */
+/** The version of the stored format. A store with a newer version is rejected. */
 const schemaVersion = 1;
 
 export interface RedisEngineOptions {
   readonly url: string;
   readonly log?: Log;
-  /** False: a store that is not there yet is `not_found` instead of being made. */
+  /** False: if the store does not exist, throw `not_found` instead of creating it. */
   readonly creates?: boolean;
-  /** Replaces the server's clock; only in tests, which own time. */
+  /** Replaces the server's clock; only for tests, which control time. */
   readonly timeSource?: Clock;
 }
 
@@ -80,7 +79,7 @@ async function loadDriver(): Promise<Driver> {
   }
 }
 
-/** A server that is not there when the store is opened is more likely a wrong address than one that is about to come back. */
+/** A server that does not respond while the store is opened is more likely a wrong address than one that is about to come back. */
 const openMsMax = 3_000;
 
 class RedisEngine implements Engine {
@@ -91,7 +90,7 @@ class RedisEngine implements Engine {
   readonly #router: RedisRouter;
   readonly #scripts: ScriptRunner;
   readonly #changeSignal: RedisChangeSignal;
-  /** Namespaces that are in the list, as far as this connection knows. */
+  /** Namespaces known to be in the list. */
   readonly #listed = new Set<string>();
   #closed = false;
 
@@ -99,18 +98,18 @@ class RedisEngine implements Engine {
     this.#settings = settings;
     this.#shownUrl = shown;
     this.#timeSource = timeSource;
-    // A new connection may be to a server that has lost the list's newest names.
+    // A new connection may lead to a server that has lost the newest names of the list.
     this.#router = new RedisRouter(driver, settings, log, () => this.#listed.clear());
     this.#scripts = new ScriptRunner(this.#router, settings, timeSource);
     this.#changeSignal = new RedisChangeSignal(this.#router, settings, log);
   }
 
-  /** Every server is there and fit, and the keys under the prefix are ours, in a form that this build knows. */
+  /** Checks that every server is reachable and usable, and that the keys under the prefix belong to Holdfast, in a format that this build supports. */
   async ready(creates: boolean): Promise<void> {
     await this.#router.servers(performance.now() + Math.min(this.#settings.deadlineMs, openMsMax));
     const key = storeKey(this.#settings.prefix);
     const found = await this.#router.read(key, async (send) => {
-      // Looked at first: a full Redis refuses even a write that would change nothing, and what is stored must stay readable there.
+      // Read first: a full Redis rejects even a write that changes nothing, and the stored data must stay readable.
       const stored = await send("hget", [key, "schema"]);
       if (stored !== null || !creates) return stored;
       await send("hsetnx", [key, "schema", String(schemaVersion)]);
@@ -119,7 +118,7 @@ class RedisEngine implements Engine {
     if (found === null) throw noStoreError();
     const version = Number(found);
     if (!Number.isSafeInteger(version) || version < 1)
-      throw new HoldfastError("store_damaged", "The key that says whose the store's keys are is not what Holdfast writes there. Nothing was overwritten.", {
+      throw new HoldfastError("store_damaged", "The key that holds the store's schema version has an unexpected value. Nothing was overwritten.", {
         hint: "Another program may use the same prefix: name another with prefix= in the store's URL.",
       });
     if (version > schemaVersion)
@@ -149,7 +148,7 @@ class RedisEngine implements Engine {
       try {
         results.push(...(await this.#commitPart(namespace, scripts, part)));
       } catch (error) {
-        // What went before stands, so that "nothing was changed" would be wrong for a part of the batch.
+        // Earlier parts have taken effect, so "nothing was changed" would be wrong for part of the batch.
         throw results.length === 0 ? error : lostAnswer(error);
       }
     }
@@ -165,11 +164,11 @@ class RedisEngine implements Engine {
     }
     const [now, revision, raw, leapt] = reply as CommitDone;
     const nowMs = Number(now);
-    // What lost a part of the namespace may have lost its name in the list, too.
+    // If part of the namespace was lost, its name in the list may be lost too.
     if (leapt === "1") this.#listed.delete(namespace);
     const before = this.#scripts.shownRevision(namespace);
     this.#scripts.noteShown(namespace, { revision: Number(revision), nowMs });
-    // Whoever waits for this commit is answered first; whoever watches hears of it a moment later.
+    // Callers of this commit get their answer first; watchers are notified a moment later.
     if (Number(revision) > before) setImmediate(() => this.#changeSignal.notify(namespace));
     if (leapt === "1") await this.#list(namespace).catch(() => {});
     return commitResults(batch, nowMs, raw);
@@ -301,11 +300,14 @@ class RedisEngine implements Engine {
     this.#router.close();
   }
 
-  /** In the list before anything is in the namespace: in a cluster they lie in different slots, and what is not listed would never be swept. Once more does no harm. */
+  /**
+   * A namespace is listed before it gets data: in a cluster the two are in different slots, and an unlisted namespace would never be swept. Listing it twice does no
+   * harm.
+   */
   async #list(namespace: string): Promise<void> {
     if (this.#listed.has(namespace)) return;
     const key = namespacesKey(this.#settings.prefix);
-    // Looked at first: a full Redis refuses even a write that would change nothing, and what is stored must be able to leave it.
+    // Read first: a full Redis rejects even a write that changes nothing, and it must remain possible to move the stored data away.
     await this.#router.read(key, async (send) => (await send("sismember", [key, namespace])) === 1 || send("sadd", [key, namespace]));
     this.#listed.add(namespace);
   }

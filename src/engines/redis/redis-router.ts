@@ -8,19 +8,19 @@ import type { Address, RedisSettings } from "./redis-url.ts";
 import type { RedisServerFacts } from "./server-facts.ts";
 import { readServerFacts } from "./server-facts.ts";
 
-/** One exchange on one connection: sends what it has to, gives the answer. */
+/** A sequence of commands on one connection; returns the result. */
 export type CommandSequence<T> = (send: (name: string, args: readonly string[]) => Promise<unknown>, facts: RedisServerFacts) => Promise<T>;
 
 export interface CommandRouter {
-  /** For whatever may be done twice: asked again once when its answer is lost. */
+  /** For commands that are safe to repeat: sent again once if the reply is lost. */
   read<T>(key: string, sequence: CommandSequence<T>, untilMs?: number): Promise<T>;
-  /** For a mutation: sent again only after an answer that proves that it was not executed; a lost answer is `outcome_unknown`. */
+  /** For a mutation: sent again only after a reply that proves that it was not executed. A lost reply throws `outcome_unknown`. */
   write<T>(key: string, sequence: CommandSequence<T>, untilMs?: number): Promise<T>;
-  /** A connection of its own to the server of a key, for commands that block it. */
+  /** A separate connection to the server of a key, for commands that block it. */
   openConnection(key: string): Promise<RedisConnection>;
-  /** When a call that begins now must end. */
+  /** The time at which a call that starts now must end. */
   deadline(): number;
-  /** Every server that is in use, as it is now. */
+  /** The current facts of every server in use. */
   servers(untilMs?: number): Promise<readonly RedisServerFacts[]>;
   close(): void;
 }
@@ -30,13 +30,13 @@ interface Node {
   readonly writes: RedisConnection;
 }
 
-/** How long one node of a cluster is waited for before the others are asked who has its slots. */
+/** How long to wait for one node of a cluster before asking the others who has its slots. */
 const nodeMsMax = 500;
 const pauseMsMin = 20;
 const pauseMsMax = 250;
 const singleNode = "";
 
-/** Where commands go: to the one server, the one that the sentinels name, or the node of the key's slot. */
+/** Routes commands: to the single server, the one that the sentinels name, or the node of the key's slot. */
 export class RedisRouter implements CommandRouter {
   readonly #driver: Driver;
   readonly #settings: RedisSettings;
@@ -44,7 +44,7 @@ export class RedisRouter implements CommandRouter {
   readonly #onReady: (facts: RedisServerFacts) => void;
   readonly #map: ClusterMap | undefined;
   readonly #nodes = new Map<string, Node>();
-  /** To nodes of a cluster that are only asked who serves what. */
+  /** Connections to cluster nodes that are used only to ask which node serves what. */
   readonly #scouts = new Map<string, RedisConnection>();
   #closed = false;
 
@@ -77,7 +77,7 @@ export class RedisRouter implements CommandRouter {
   async openConnection(key: string): Promise<RedisConnection> {
     if (this.#closed) throw closedError();
     const untilMs = this.deadline();
-    // Whoever opens one has often just lost one.
+    // A caller that opens a connection has often just lost one, so refresh the map first.
     await this.#map?.renew(untilMs);
     return this.#newLink(await this.#addressOf(key, untilMs));
   }
@@ -134,7 +134,7 @@ export class RedisRouter implements CommandRouter {
         route = await this.#reach(asking ?? (await this.#addressOf(key, untilMs)), use, untilMs);
       } catch (error) {
         if (this.#map === undefined || isFinal(error) || performance.now() >= untilMs) throw error;
-        // Another node may have taken the slot over meanwhile.
+        // Another node may have taken over the slot meanwhile.
         await this.#pause(attempt, untilMs);
         await this.#map.renew(untilMs).catch(() => {});
         continue;
@@ -205,7 +205,7 @@ export class RedisRouter implements CommandRouter {
     const known = this.#nodes.get(address);
     if (known !== undefined) return known;
     const reads = this.#newLink(address);
-    // Whoever waits for replicas blocks the connection: reads then have their own.
+    // Waiting for replicas blocks the connection, so reads then have their own.
     const node: Node = { reads, writes: this.#settings.waitReplicas > 0 || this.#settings.waitAof ? this.#newLink(address) : reads };
     this.#nodes.set(address, node);
     return node;
@@ -223,7 +223,7 @@ export class RedisRouter implements CommandRouter {
       tls,
       lazyConnect: true,
       connectTimeout: deadlineMs,
-      // Nothing is ever sent twice, kept for later, or tried again by the driver.
+      // The driver must never resend, queue or retry anything by itself.
       retryStrategy: null,
       autoResendUnfulfilledCommands: false,
       enableOfflineQueue: false,
@@ -251,7 +251,7 @@ export class RedisRouter implements CommandRouter {
     return new Redis({ ...shared, ...this.#addressAt(address) });
   }
 
-  /** With sentinels: the first of them, which speak TLS where the servers do. */
+  /** With sentinels, the address of the first one; sentinels use TLS if the servers do. */
   #addressAt(address: string): Address {
     const { topology, addresses } = this.#settings;
     return topology === "cluster" ? splitAddress(address) : (addresses[0] as Address);

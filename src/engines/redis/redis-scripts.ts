@@ -19,7 +19,7 @@ import standing from "./scripts/standing.lua";
 import sweep from "./scripts/sweep.lua";
 import values from "./scripts/values.lua";
 
-/** The scripts of a namespace. What each does and answers is said in its file. */
+/** The scripts of a namespace. Each file describes what its script does and returns. */
 
 export const commitScript = luaScript(commit, { basis: "write", needs: ["meta", "epoch", "documents", "slots", "batchKeys"], names: ["key_count"] });
 export const sweepScript = luaScript(sweep, { basis: "write", flags: ["allow-oom"], needs: ["meta", "epoch", "documents", "slots"], names: ["limit"] });

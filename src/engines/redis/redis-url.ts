@@ -8,11 +8,11 @@ export interface Address {
   readonly port: number;
 }
 
-/** What a store's URL says, checked; the rest of the engine reads no URL. */
+/** The validated settings of a store's URL; no other part of the engine reads the URL. */
 export interface RedisSettings {
   readonly topology: "single" | "sentinel" | "cluster";
   readonly addresses: readonly Address[];
-  /** Of the group that the sentinels watch. */
+  /** The name of the group that the sentinels monitor. */
   readonly groupName: string | undefined;
   readonly database: number;
   readonly username: string | undefined;
@@ -34,7 +34,7 @@ const deadlineMsMin = 100;
 const deadlineMsMax = 600_000;
 const replicasMax = 16;
 
-/** By hand, because a list of hosts is no URL to the URL class. No message repeats what was given: it may hold a password. */
+/** Parsed by hand, because the URL class does not support a list of hosts. No message repeats the input: it may contain a password. */
 export function parseRedisUrl(url: string): RedisSettings {
   const scheme = schemeOf(url);
   const parts = /^[a-z+]+:\/\/(?:([^/?#]*)@)?([^@/?#]*)(\/[^?#]*)?(?:\?([^#]*))?$/.exec(url);
@@ -98,16 +98,16 @@ function readDatabase(steps: readonly string[], topology: RedisSettings["topolog
   return Number(text);
 }
 
-/** A question mark that belongs to a password makes what follows look like a setting: only what can be a name is shown. */
+/** An unescaped question mark in a password makes the rest look like a setting, so only text that can be a name is shown. */
 const settingSaid = (name: string): string =>
-  /^[a-z_]{1,40}$/.test(name) ? `does not know the setting ${JSON.stringify(name)}` : "has a setting without a proper name (a ? in a password is written %3F)";
+  /^[a-z_]{1,40}$/.test(name) ? `unknown setting ${JSON.stringify(name)}` : "has a setting without a proper name (a ? in a password is written %3F)";
 
 function readSettings(query: string): Partial<Record<Setting, string>> {
   const settings: Partial<Record<Setting, string>> = {};
   for (const part of query.split("&").filter((one) => one !== "")) {
     const equals = part.indexOf("=");
     const name = equals < 0 ? part : part.slice(0, equals);
-    if (!known.includes(name as Setting)) throw invalidInput("store", `${settingSaid(name)}; known are ${known.join(", ")}`);
+    if (!known.includes(name as Setting)) throw invalidInput("store", `${settingSaid(name)}; allowed: ${known.join(", ")}`);
     if (settings[name as Setting] !== undefined) throw invalidInput("store", `has the setting ${name} twice`);
     settings[name as Setting] = decode(equals < 0 ? "" : part.slice(equals + 1));
   }
@@ -139,7 +139,7 @@ function readTls(isOn: boolean, settings: Partial<Record<Setting, string>>): Red
   const files = { ca: settings.tls_ca, cert: settings.tls_cert, key: settings.tls_key };
   if (!isOn) {
     if (Object.values(files).some((file) => file !== undefined))
-      throw invalidInput("store", "the settings tls_ca, tls_cert and tls_key belong to rediss://, rediss+sentinel:// and rediss+cluster://");
+      throw invalidInput("store", "the settings tls_ca, tls_cert and tls_key are allowed only with rediss://, rediss+sentinel:// and rediss+cluster://");
     return undefined;
   }
   return Object.fromEntries(Object.entries(files).flatMap(([name, file]) => (file === undefined ? [] : [[name, readPem(`tls_${name}`, file)]])));

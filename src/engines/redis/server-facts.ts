@@ -4,28 +4,28 @@ import type { RedisSettings } from "./redis-url.ts";
 
 export type Send = (name: string, args: readonly string[]) => Promise<unknown>;
 
-/** What one server said of itself when it was connected to. */
+/** The facts that one server reported when the connection was made. */
 export interface RedisServerFacts {
   readonly product: "Redis" | "Valkey";
   readonly version: string;
-  /** New with every start. */
+  /** Changes with every start. */
   readonly runId: string;
   readonly isPrimary: boolean;
   readonly isCluster: boolean;
   readonly replicas: number;
   readonly evictionPolicy: string;
-  /** 0 = no limit but the machine's. */
+  /** 0 = limited only by the machine. */
   readonly maxmemoryBytes: number;
   readonly usedMemoryBytes: number;
   readonly aof: boolean;
-  /** Undefined where CONFIG may not be asked. */
+  /** Undefined if CONFIG is not allowed. */
   readonly appendfsync: string | undefined;
-  /** While it writes its log anew or a snapshot, it leaves the syncing to the system, with `always` too. Undefined where CONFIG may not be asked. */
+  /** During a rewrite of its log or a snapshot, the server leaves syncing to the system, even with `always`. Undefined if CONFIG is not allowed. */
   readonly skipsFsyncInRewrite: boolean | undefined;
-  /** When snapshots are taken: empty = never; undefined where CONFIG may not be asked. */
+  /** When snapshots are taken: empty = never; undefined if CONFIG is not allowed. */
   readonly save: string | undefined;
   readonly minReplicas: number | undefined;
-  /** Where it is reached. */
+  /** The server's address. */
   readonly home: string;
 }
 
@@ -34,7 +34,7 @@ const versionMin = [7, 0] as const;
 export async function readServerFacts(send: Send, home: string): Promise<RedisServerFacts> {
   const [infoText, config] = await Promise.all([send("info", []), readConfig(send)]);
   const info = (name: string): string => new RegExp(`^${name}:(.*?)\\r?$`, "m").exec(String(infoText))?.[1] ?? "";
-  // While it reads its log it says that it has none: what it promises can only be told afterwards.
+  // While it reads its log, the server reports that it has none, so its durability is known only afterwards.
   if (info("loading") === "1") throw new HoldfastError("unavailable", "Redis is reading its data after a start; nothing was changed.", { hint: "Try again shortly." });
   const valkey = info("valkey_version");
   return {
@@ -58,7 +58,7 @@ export async function readServerFacts(send: Send, home: string): Promise<RedisSe
 
 const onOrOff = (word: string | undefined): boolean | undefined => (word === undefined ? undefined : word === "yes");
 
-/** Undefined where it is forbidden or taken away, as managed services do. */
+/** Undefined if the command is forbidden or removed, as in managed services. */
 async function readConfig(send: Send): Promise<ReadonlyMap<string, string> | undefined> {
   try {
     const flat = (await send("config", ["GET", "appendfsync", "no-appendfsync-on-rewrite", "save", "min-replicas-to-write"])) as readonly string[];
@@ -69,18 +69,18 @@ async function readConfig(send: Send): Promise<ReadonlyMap<string, string> | und
   }
 }
 
-/** Nothing is forgotten when this server ends and starts again. */
+/** Whether the server loses nothing in a restart. */
 export const isLasting = ({ aof, appendfsync, skipsFsyncInRewrite }: RedisServerFacts): boolean => aof && appendfsync === "always" && skipsFsyncInRewrite === false;
 
 const unsupported = (message: string, hint: string): HoldfastError => new HoldfastError("store_unsupported", message, { hint });
 
-/** Refuses a server on which the promises cannot be kept; `allow_loss=1` lets through what health then warns of. */
+/** Rejects a server on which the guarantees cannot hold; with `allow_loss=1`, health warns instead. */
 export function requireUsable(facts: RedisServerFacts, { topology, allowLoss, waitAof }: RedisSettings): void {
   const [major = 0, minor = 0] = facts.version.split(".").map(Number);
   if (major < versionMin[0] || (major === versionMin[0] && minor < versionMin[1]))
     throw unsupported(`The server is ${facts.product} ${facts.version}; Holdfast needs Redis ${versionMin.join(".")} or newer, or Valkey.`, "Upgrade the server.");
   if (!facts.isPrimary) {
-    const message = "This Redis is a replica and takes no writes";
+    const message = "This Redis is a replica and accepts no writes";
     const hint = "Name the primary in the store's URL, or use redis+sentinel:// or redis+cluster://, which find it.";
     throw topology === "single" ? unsupported(`${message}.`, hint) : new HoldfastError("unavailable", `${message}; nothing was changed.`, { hint });
   }

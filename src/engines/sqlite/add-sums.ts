@@ -24,7 +24,7 @@ const rowsPerFetch = 1_000;
 
 const tables = ["namespace", "log", "kv", "tombstone", "request", "area", "document", "posting", "term"];
 
-/** Written out whole: SQLite keeps this text in the file, and opening compares it (see check-file.ts). */
+/** The complete SQL text, because SQLite stores it in the file and opening compares it (see check-file.ts). */
 const summedTables = `
   CREATE TABLE namespace (
     id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE,
@@ -66,13 +66,13 @@ const summedTables = `
   CREATE TABLE term (area INTEGER NOT NULL, term TEXT NOT NULL, documents INTEGER NOT NULL, sum INTEGER NOT NULL, PRIMARY KEY (area, term)) STRICT, WITHOUT ROWID;
   `;
 
-// Rows come as arrays, in the order of the older table's columns, which checked their types when they were written.
+// Rows are arrays in the column order of the older table, which checked their types when they were written.
 // biome-ignore lint/suspicious/noExplicitAny: see above; naming each column's type once more would only repeat the schema.
 type Row = any[];
 
 /**
- * Schema 1 to 2: gives every row its checksums, by copying each table to one that has room for them. Pages of rows, so that memory does not grow with
- * the store; the caller's transaction makes it all or nothing.
+ * Schema 1 to 2: adds checksums to every row by copying each table to one with columns for them. Rows are copied in pages, so that memory does not grow with
+ * the store; the caller's transaction makes the step all or nothing.
  */
 export function addSums(database: SqlDatabase): void {
   for (const index of ["kv_by_expiry", "tombstone_by_age", "request_by_age"]) database.exec(`DROP INDEX ${index}`);
@@ -94,7 +94,7 @@ export function addSums(database: SqlDatabase): void {
   for (const table of tables) database.exec(`DROP TABLE old_${table}`);
 }
 
-/** The sums stand before the value, and ids are too large for a JavaScript number: the log is copied by namespace and place. */
+/** The checksum columns come before the value, and ids are too large for a JavaScript number, so the log is copied by namespace and position. */
 function copyLog(database: SqlDatabase): void {
   const columns = "k, op, ver, exp, created, at, prev, jump, writer, agent, kind, act, subject, lapse, v";
   const page = database.prepare(`SELECT ${namespaceIn("id")}, ${positionIn("id")}, ${columns} FROM old_log WHERE id > ${logId("?", "?")} ORDER BY id LIMIT ${rowsPerFetch}`);
@@ -111,7 +111,7 @@ function copyLog(database: SqlDatabase): void {
   );
 }
 
-/** In the order of the table's key, whose columns are named by their positions; the sums are the new table's last columns. */
+/** Copies in the order of the table's key, whose columns are given by index; the sums are the last columns of the new table. */
 function copyEach(database: SqlDatabase, table: string, key: readonly number[], sumsOf: (row: Row) => readonly number[]): void {
   const columns = (database.prepare(`SELECT name FROM pragma_table_info('old_${table}') ORDER BY cid`).all() as { readonly name: string }[]).map(({ name }) => name);
   const names = key.map((position) => columns[position]).join(", ");

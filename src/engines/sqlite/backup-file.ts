@@ -6,8 +6,8 @@ import type { SqlDatabase } from "./driver.ts";
 import { syncFolder } from "./store-file.ts";
 
 /**
- * A compact, complete copy beside the store: `<store>.backup-<UTC time>-<label>`. Made of one moment's state while others go on writing.
- * The name is taken before SQLite fills it, so that nothing is ever overwritten and the copy is never readable by others.
+ * A compact, complete copy next to the store: `<store>.backup-<UTC time>-<label>`. It shows the state at one moment while other processes keep writing.
+ * The file is created before SQLite fills it, so that nothing is ever overwritten and the copy is never readable by other users.
  */
 export function writeBackup(database: SqlDatabase, storePath: string, label: string, nowMs: number): string {
   if (!/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/.test(label)) throw invalidInput("label", "must begin with a letter or digit, then letters, digits and . _ -, at most 64");

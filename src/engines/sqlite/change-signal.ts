@@ -7,16 +7,16 @@ import { eraseCommitNote, writeCommitNote } from "./commit-notes.ts";
 import { createPrivate } from "./store-file.ts";
 
 const pollMs = 500;
-/** Without file notification (a full inotify table, an exotic platform) the net has to be tighter. */
+/** Without file notification (a full inotify table, an unusual platform), polling must be more frequent. */
 const pollWithoutWatchMs = 50;
-/** How often a writer makes sure that it still writes to the file that the others watch. */
+/** How often a writer checks that it still writes to the file that the others watch. */
 const recheckMs = 1_000;
 
 export const signalPath = (storePath: string): string => `${storePath}-bell`;
 
 /**
- * Tells other processes on the same file that something was committed: a small file beside the store is written to after each commit,
- * heard by file notification. Polling catches what the signal misses, so a deleted file or a process killed before notifying costs half a second, not a change.
+ * Notifies other processes on the same file of commits: each commit writes to a small file next to the store, and file notification reports the write.
+ * Polling covers what the signal misses, so a deleted file or a process killed before notifying causes a delay of half a second, not a lost change.
  */
 export class SqliteChangeSignal {
   readonly #path: string;
@@ -32,7 +32,7 @@ export class SqliteChangeSignal {
   #poll: NodeJS.Timeout | undefined;
   #closed = false;
 
-  /** `hasChanged`: has another connection committed since the last time this was asked? */
+  /** `hasChanged`: whether another connection has committed since the last call. */
   constructor(storePath: string, hasChanged: () => boolean, log: Log) {
     this.#storePath = storePath;
     this.#path = signalPath(storePath);
@@ -47,7 +47,7 @@ export class SqliteChangeSignal {
   listen(namespace: string, notify: () => void): () => void {
     const heard = this.#listeners.get(namespace) ?? new Set();
     this.#listeners.set(namespace, heard);
-    // One entry per call, also when the same function listens twice.
+    // One entry per call, even if the same function listens twice.
     const listener = (): void => notify();
     heard.add(listener);
     this.#start();
@@ -58,18 +58,18 @@ export class SqliteChangeSignal {
     };
   }
 
-  /** After a change of this process that took no revision. */
+  /** Call this after a change by this process that took no revision. */
   notify(namespace: string): void {
     this.#notifyHere(namespace);
     this.#write((descriptor) => void writeSync(descriptor, "!", 0));
   }
 
-  /** After a commit that took a revision, before it is answered: notes the revision, and other processes hear the write. */
+  /** Call this after a commit that took a revision, before returning it. Notes the revision; other processes are notified by the write. */
   acknowledge(note: CommitNote): void {
     this.#write((descriptor) => writeCommitNote(descriptor, this.#storePath, note));
   }
 
-  /** Before a namespace begins anew. Durable: an old note would make the new beginning look like a loss. */
+  /** Call this before a namespace starts again from nothing. Durable: with an old note, the new start would look like a loss. */
   forget(namespaceId: number): void {
     this.#write((descriptor) => {
       eraseCommitNote(descriptor, namespaceId);
@@ -82,7 +82,7 @@ export class SqliteChangeSignal {
       this.#requireDescriptor();
       work(this.#descriptor as number);
     } catch (error) {
-      // The commit stands; others hear of it by polling.
+      // The commit is valid; other processes notice it by polling.
       this.#release();
       this.#log("debug", "bell_not_rung", { reason: (error as NodeJS.ErrnoException).code });
     }
@@ -92,7 +92,7 @@ export class SqliteChangeSignal {
     for (const listener of [...(this.#listeners.get(namespace) ?? [])]) listener();
   }
 
-  /** Notifies listeners in this process after the current turn of the event loop, and in `close` at the latest. */
+  /** Notifies listeners in this process after the current turn of the event loop, and no later than `close`. */
   notifySoon(namespace: string, clock: Clock): void {
     if (this.#due.size === 0) clock.turn(() => this.#notifyDue());
     this.#due.add(namespace);
@@ -130,7 +130,7 @@ export class SqliteChangeSignal {
 
   #start(): void {
     if (this.#poll !== undefined || this.#closed) return;
-    // What happened before anybody listened is no news: a listener looks at the log first.
+    // Changes before the first listener are not reported: a listener reads the log first.
     this.#look();
     this.#watch();
     this.#poll = setInterval(() => this.#tick(), this.#watcher === undefined ? pollWithoutWatchMs : pollMs);
@@ -165,7 +165,7 @@ export class SqliteChangeSignal {
     this.#watcher = undefined;
   }
 
-  /** Own commits write to the file too; only another connection's are news here. */
+  /** This process's own commits write to the file too, so only commits of other connections are reported here. */
   #look(): void {
     if (this.#closed || !this.#hasChanged()) return;
     for (const heard of [...this.#listeners.values()]) for (const listener of [...heard]) listener();

@@ -1,7 +1,7 @@
 import { addText, emptySum } from "../../ledger/record-sum.ts";
 import type { SqlDatabase } from "./driver.ts";
 
-/** Of the schema that `migrations` make, as SQLite keeps its text. A test computes it anew. */
+/** The checksum of the schema that `migrations` create, over its text as SQLite stores it. A test recomputes it. */
 export const schemaSum = 702056581;
 
 export function readSchemaSum(database: SqlDatabase): number {
@@ -9,7 +9,7 @@ export function readSchemaSum(database: SqlDatabase): number {
   return rows.reduce((sum, { type, name, tbl_name, sql }) => addText(addText(addText(addText(sum, type), name), tbl_name), sql), emptySum);
 }
 
-/** SQLite's own check of its pages and indexes; empty when it finds nothing. Reads the whole file. */
+/** SQLite's own check of its pages and indexes; empty if it finds nothing. Reads the whole file. */
 export function checkPages(database: SqlDatabase, problemsMax = 20): readonly string[] {
   const rows = database.prepare(`PRAGMA integrity_check(${problemsMax})`).all() as { readonly integrity_check: string }[];
   return rows.map(({ integrity_check }) => integrity_check).filter((line) => line !== "ok");

@@ -16,19 +16,19 @@ import { requestName } from "./stored-request.ts";
 import { areaName, readAreas, requireDocument, termName } from "./text-index.ts";
 
 const rowsPerFetch = 500;
-/** Named in a report; whoever has more restores a backup in any case. */
+/** The maximum number of damaged records in a report; with more than this, only a backup helps. */
 const damagedMax = 50;
 
-/** Told how many rows were read since the last time. */
+/** Receives the number of rows read since the last call. */
 export type OnRows = (rows: number) => void;
 
 /**
- * Inside one read transaction: reads every record, each against its checksum and against the others that must agree with it, and names what is
- * damaged or missing. The log and the entries say the same thing twice, so a row that is missing from one of them shows in the other.
+ * Inside one read transaction: reads every record, checks it against its checksum and against the records that must agree with it, and lists those that are
+ * damaged or missing. The log and the entries are redundant, so a row missing from one of them shows up in the other.
  */
 export function checkRecords(connection: Connection, onRows: OnRows = () => {}): readonly string[] {
   const damage = new Damage();
-  // Not by the index on names: that is what would hide a damaged one.
+  // Without the index on names, because a damaged index would hide a namespace.
   const names = connection.statement("SELECT name FROM namespace NOT INDEXED ORDER BY id").all() as { readonly name: string }[];
   for (const { name } of names) {
     let space: SqliteNamespaceRow | undefined;
@@ -45,14 +45,14 @@ export function checkRecords(connection: Connection, onRows: OnRows = () => {}):
   return damage.records;
 }
 
-/** By its name, as everybody finds it: a damaged name or index leads nowhere, or to another namespace. */
+/** Looks the namespace up by name, as all other code does: a damaged name or index leads nowhere, or to another namespace. */
 export function requireNamespaceRow(connection: Connection, name: string): SqliteNamespaceRow {
   const space = readNamespace(connection, name);
   if (space.id === 0) throw damagedRecord(namespaceName(name));
   return space;
 }
 
-/** What is being brought in from another store agrees with itself only when all of it is there. */
+/** Records that are being loaded from another store agree with each other only when all of them are there. */
 const isFilling = ({ seal }: SqliteNamespaceRow): boolean => seal?.state === "filling";
 
 class Damage {
@@ -62,7 +62,7 @@ class Damage {
     return [...this.#records];
   }
 
-  /** Goes on after a damaged record, up to a bound. */
+  /** Continues after a damaged record, up to `damagedMax` records. */
   catch(check: () => unknown): void {
     if (this.#records.size >= damagedMax) return;
     try {
@@ -94,19 +94,19 @@ function checkHeads(connection: Connection, space: SqliteNamespaceRow, damage: D
   }
   damage.add(tombstones !== space.tombstones, namespaceName(space.name));
   if (isFilling(space)) return;
-  // Compared in SQL: the rows themselves are verified one by one, here and by `checkLog`.
+  // Compared in SQL, because the rows themselves are verified one by one, here and by `checkLog`.
   const differing = connection
     .statement(
       `SELECT kv.k FROM kv LEFT JOIN log ON log.id = ${logId("kv.ns", "kv.place")} WHERE kv.ns = ?1 AND (log.id IS NULL OR log.k <> kv.k OR log.ver <> kv.ver OR log.op <> ${opCode.put})
        UNION ALL SELECT t.k FROM tombstone AS t LEFT JOIN log ON log.id = ${logId("t.ns", "t.place")}
        WHERE t.ns = ?1 AND iif(log.id IS NULL, t.place >= ?2, log.k <> t.k OR log.ver <> t.ver OR log.op = ${opCode.put}) LIMIT ${damagedMax}`,
     )
-    // Compaction lets go of rows that only say that a key is gone.
+    // Compaction deletes rows that only record that a key was deleted.
     .all(space.id, logPositionOf(space.compacted + 1)) as { readonly k: string }[];
   for (const { k } of differing) damage.add(true, keyName(k));
 }
 
-/** What readers see of the entries: that has a sum of its own. The rows were counted as heads. */
+/** Checks the part of the entries that reads return, which has its own sum. The rows were already counted as heads. */
 function checkEntries(connection: Connection, { id }: SqliteNamespaceRow, damage: Damage): void {
   const page = connection.arrayStatement(`SELECT ${summedLiveColumns} FROM kv WHERE kv.ns = ? AND kv.k > ? ORDER BY kv.k LIMIT ${rowsPerFetch}`);
   for (let after = "", more = true; more; ) {
@@ -140,7 +140,7 @@ function checkLog(connection: Connection, space: SqliteNamespaceRow, damage: Dam
     more = rows.length === rowsPerFetch;
   }
   if (isFilling(space)) return;
-  // Every key of the log is there or remembered, at its newest row.
+  // Every key in the log has an entry or a tombstone, at its newest row.
   const headless = connection
     .statement(
       `SELECT DISTINCT log.k FROM log LEFT JOIN kv ON kv.ns = ?1 AND kv.k = log.k LEFT JOIN tombstone AS t ON t.ns = ?1 AND t.k = log.k

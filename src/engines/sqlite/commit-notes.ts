@@ -3,12 +3,12 @@ import { crc32 } from "node:zlib";
 import type { Revision } from "../../store/store.ts";
 
 /**
- * The highest acknowledged revision of each namespace, noted outside the write-ahead log. SQLite silently drops everything behind a damaged frame of
- * its log; a store that is then behind its own notes has lost commits that somebody relies on.
+ * The highest acknowledged revision of each namespace, noted outside the write-ahead log. SQLite silently drops everything after a damaged frame of
+ * its log. A store that is then behind its own notes has lost commits that were acknowledged.
  *
- * A note is written after the commit's fsync and never synced itself: after a crash or a loss of power it may be old, never ahead. It counts only while
- * the store's file is the very one, unchanged, that it was written beside: a backup put in its place, a copy or a checkpoint makes it void.
- * The notes lie behind the first byte of the signal file, so that one write does for both (see docs/decisions/0043).
+ * A note is written after the commit's fsync and never synced itself: after a crash or a power loss it may be old, but never ahead. It counts only while
+ * the store's file is the same, unchanged file that it was written next to: replacing it with a backup, copying it or a checkpoint invalidates the note.
+ * The notes come after the first byte of the signal file, so that one write serves both purposes (see docs/decisions/0043).
  */
 const firstNote = 64;
 const noteBytes = 48;
@@ -29,7 +29,7 @@ interface FileStamp {
 const buffer = Buffer.alloc(noteBytes);
 const summed = buffer.subarray(0, summedBytes);
 
-/** Writes one note; `descriptor` is the signal file's. */
+/** Writes one note; `descriptor` is that of the signal file. */
 export function writeCommitNote(descriptor: number, storePath: string, { namespaceId, revision }: CommitNote): void {
   const { dev, ino, mtimeMs, size } = statSync(storePath);
   buffer.writeDoubleLE(revision, 0);
@@ -41,12 +41,12 @@ export function writeCommitNote(descriptor: number, storePath: string, { namespa
   writeSync(descriptor, buffer, 0, noteBytes, firstNote + namespaceId * noteBytes);
 }
 
-/** For a namespace that begins anew. The caller makes it durable. */
+/** For a namespace that starts again from nothing. The caller makes it durable. */
 export function eraseCommitNote(descriptor: number, namespaceId: number): void {
   writeSync(descriptor, Buffer.alloc(noteBytes), 0, noteBytes, firstNote + namespaceId * noteBytes);
 }
 
-/** The notes that count for the file as it is now. To be called before SQLite opens it. */
+/** The notes that are valid for the current file. Call this before SQLite opens it. */
 export function readCommitNotes(signalPath: string, storePath: string): readonly CommitNote[] {
   const store = statSync(storePath, { throwIfNoEntry: false });
   const bytes = store === undefined ? undefined : readSignalFile(signalPath);
@@ -66,7 +66,7 @@ function readSignalFile(path: string): Buffer | undefined {
   try {
     return readFileSync(path);
   } catch {
-    // No signal file, or not ours to read: then nothing is known.
+    // There is no signal file, or it is not readable, so nothing is known.
     return undefined;
   }
 }

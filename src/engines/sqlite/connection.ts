@@ -5,12 +5,15 @@ import type { Migration } from "./schema.ts";
 import { migrate, migrations, readPragma, rollback } from "./schema.ts";
 
 const cacheKibibytes = 32_768;
-/** Pages of the write-ahead log after which it is folded back. Nothing else is served meanwhile: more pages would be written less often, and stop everybody for longer. */
+/**
+ * The write-ahead log is checkpointed after this many pages. The process serves nothing else meanwhile: a larger number would make checkpoints rarer, but each pause
+ * longer.
+ */
 const checkpointPages = 1_000;
 const keptWalBytes = 64 * 1_048_576;
 const cachedStatementsMax = 200;
 
-/** One open file with the settings read back, and its statements prepared once. */
+/** One open file whose settings have been read back, with its prepared statements. */
 export class Connection {
   readonly database: SqlDatabase;
   readonly #statements = new Map<string, SqlStatement>();
@@ -25,7 +28,7 @@ export class Connection {
     return this.#statements.get(sql) ?? this.#prepare(this.#statements, sql);
   }
 
-  /** Rows as arrays, a third cheaper where there are many. */
+  /** Rows as arrays, which is a third cheaper for many rows. */
   arrayStatement(sql: string): SqlStatement {
     const known = this.#arrayStatements.get(sql);
     if (known !== undefined) return known;
@@ -35,14 +38,14 @@ export class Connection {
   }
 
   #prepare(kept: Map<string, SqlStatement>, sql: string): SqlStatement {
-    // Only log queries vary in text, and only in how many ranges and kinds they name.
+    // Only log queries vary in text, and only in the number of ranges and kinds.
     if (kept.size >= cachedStatementsMax) kept.clear();
     const statement = this.database.prepare(sql);
     kept.set(sql, statement);
     return statement;
   }
 
-  /** Several statements that must see one state of the store. */
+  /** Runs several statements that must see one state of the store. */
   reading<T>(work: () => T): T {
     this.statement("BEGIN").get();
     try {
@@ -55,7 +58,7 @@ export class Connection {
     }
   }
 
-  /** `work` answers whether there is anything to keep; without it nothing is written and no disk is waited for. */
+  /** `work` returns whether there is anything to commit. If not, nothing is written and there is no wait for the disk. */
   writing<T>(work: () => { readonly keep: boolean; readonly result: T }): T {
     this.statement("BEGIN IMMEDIATE").get();
     try {
@@ -77,8 +80,8 @@ export class Connection {
   }
 
   /**
-   * Folds the write-ahead log back first, if nobody else is in the way: one of the drivers leaves it behind when statements are still
-   * in memory, and a file that is then moved or replaced must not meet a log that belongs to another state of it.
+   * Checkpoints the write-ahead log first, if no other process prevents it. One of the drivers leaves the log behind while statements are still
+   * in memory, and a file that is then moved or replaced must not be combined with a log from another state.
    */
   close(): void {
     this.#statements.clear();
@@ -86,24 +89,24 @@ export class Connection {
     try {
       this.database.exec("PRAGMA wal_checkpoint(TRUNCATE)");
     } catch {
-      // A failing disk or a lock: the log stays, and the next opening reads it.
+      // A failing disk or a lock: the log stays, and the next open reads it.
     }
     this.database.close();
   }
 
   /**
-   * For a file that has lost its name. SQLite alone would leave the last commits in the write-ahead log, which keeps the name; leaving that
-   * mode takes them into the file first, wherever it is now, removes the log, and does neither unless nobody else has the file open.
+   * For a file that has lost its name. SQLite alone would leave the last commits in the write-ahead log, which keeps the name. Leaving WAL mode
+   * first writes them to the file, wherever it is now, and removes the log. SQLite does neither unless no other process has the file open.
    */
   takeLogAlong(): void {
     try {
       this.database.exec("PRAGMA journal_mode = DELETE");
     } catch {
-      // Always: the mode itself is noted in the file by way of its name. The commits are in it by then, or somebody else is to see to it.
+      // This always fails, because SQLite records the mode in the file by its name. By then the commits are in the file, or another process will write them.
     }
   }
 
-  /** Without touching the log or the file. */
+  /** Closes without changing the log or the file. */
   drop(): void {
     this.#statements.clear();
     this.#arrayStatements.clear();
@@ -111,7 +114,7 @@ export class Connection {
   }
 }
 
-/** The transaction's last step failed: whether it reached the disk needs a second look. */
+/** The last step of the transaction failed: whether it reached the disk must be checked. */
 export class CommitFailure extends Error {
   constructor(cause: unknown) {
     super("The transaction could not be completed.", { cause });
@@ -125,13 +128,13 @@ export interface ConnectionOptions {
   readonly migrations?: readonly Migration[];
 }
 
-/** One attempt: throws SQLite's busy errors as they are, for the caller to try the whole open again. */
+/** One attempt: throws SQLite's busy errors unchanged, so that the caller can retry the whole open. */
 export function openConnection({ driver, path, backUp, migrations: steps = migrations }: ConnectionOptions): Connection {
-  // By URL, for its mode: a file that was removed a moment ago must not be made anew, empty.
+  // Opened by URL in order to set the mode: a file that was removed a moment ago must not be created again, empty.
   const database = driver.open(`${pathToFileURL(path).href}?mode=rw`);
   try {
     migrate(database, (label) => backUp(database, label), steps);
-    // Each setting in its own call and read back: given together, a later one has been seen not to hold.
+    // Each setting is a separate call and is read back: when set together, a later one was seen not to take effect.
     if (readPragma(database, "journal_mode = WAL") !== "wal")
       throw new HoldfastError("store_unsupported", "The store's file system does not support SQLite's write-ahead log.", { hint: "Put the store on a local disk." });
     database.exec("PRAGMA synchronous = FULL");
@@ -139,7 +142,7 @@ export function openConnection({ driver, path, backUp, migrations: steps = migra
     database.exec(`PRAGMA cache_size = -${cacheKibibytes}`);
     database.exec(`PRAGMA wal_autocheckpoint = ${checkpointPages}`);
     database.exec(`PRAGMA journal_size_limit = ${keptWalBytes}`);
-    // The first look into the file in this mode makes the log and its index; from here on all three files are there.
+    // The first read in this mode creates the log and its index, so from here on all three files exist.
     readPragma(database, "user_version");
     return new Connection(database);
   } catch (error) {
@@ -148,7 +151,7 @@ export function openConnection({ driver, path, backUp, migrations: steps = migra
   }
 }
 
-/** 2 is FULL: a commit is answered after its fsync. Anything less could forget acknowledged writes at power loss. */
+/** 2 is FULL: a commit returns after its fsync. Anything less could lose acknowledged writes in a power loss. */
 export function requireFullSync(synchronous: number | string): void {
   if (synchronous !== 2)
     throw new HoldfastError("store_unsupported", "SQLite did not accept synchronous=FULL, so acknowledged writes could be lost at power loss.", { details: { synchronous } });

@@ -1,17 +1,17 @@
 import { HoldfastError } from "../../kernel/errors.ts";
 
 /**
- * The little of a synchronous SQLite driver that the engine needs. `node:sqlite` and `@photostructure/sqlite` both have this shape,
- * so nothing is wrapped: choosing a driver costs nothing per call.
+ * The small part of a synchronous SQLite driver that the engine needs. `node:sqlite` and `@photostructure/sqlite` both have this shape,
+ * so no wrapper is needed, and choosing a driver costs nothing per call.
  */
 export type SqlValue = null | number | string | Uint8Array;
 
 export interface SqlStatement {
-  /** For a write whose count of changed rows is wanted. `get` runs a write too, in two thirds of the time, because it reports nothing: the hot paths use it. */
+  /** For a write that needs the number of changed rows. `get` runs a write too, in two thirds of the time, because it reports nothing; the hot paths use it. */
   run(...values: SqlValue[]): { readonly changes: number | bigint };
   get(...values: SqlValue[]): unknown;
   all(...values: SqlValue[]): unknown[];
-  /** Row by row, for whoever may stop early. Dearer than `all`. */
+  /** Row by row, for callers that may stop early. More expensive than `all`. */
   iterate(...values: SqlValue[]): Iterable<unknown>;
   setReturnArrays(asArrays: boolean): void;
 }
@@ -30,14 +30,14 @@ export interface SqliteDriver {
   open(path: string): SqlDatabase;
 }
 
-/** Before this, several processes on one WAL file can corrupt it (the WAL-reset race). */
+/** In older versions, several processes on one WAL file can corrupt it (the WAL-reset race). */
 export const oldestSafeSqlite = "3.51.3";
 
 interface DriverModule {
   readonly DatabaseSync: new (path: string, options: { readonly timeout: number }) => SqlDatabase;
 }
 
-/** `auto` takes the runtime's own SQLite when it is safe to share a file with, else the packaged one. */
+/** `auto` uses the runtime's own SQLite if it can share a file safely, otherwise the packaged one. */
 export async function loadSqliteDriver(wanted: DriverName | "auto" = "auto"): Promise<SqliteDriver> {
   if (wanted !== "photostructure") {
     const builtIn = loadBuiltIn();
@@ -66,7 +66,7 @@ export function isSafeSqlite(version: string): boolean {
 }
 
 function loadBuiltIn(): SqliteDriver | undefined {
-  // Loading prints an "experimental" warning on some Node lines; a server's standard error should not open with it.
+  // Loading prints an "experimental" warning on some Node lines, which should not be the first line of a server's standard error.
   const emitWarning = process.emitWarning;
   process.emitWarning = ((warning: string | Error, ...rest: unknown[]) => {
     if (!String(warning).includes("SQLite")) (emitWarning as (...all: unknown[]) => void).call(process, warning, ...rest);

@@ -6,10 +6,10 @@ import type { SqliteDriver } from "./driver.ts";
 import type { SqliteNamespaceRow } from "./namespace-row.ts";
 import { readPragma } from "./schema.ts";
 
-/** How far the store's clock may be ahead of the host's before health says so. */
+/** How far the store's clock may be ahead of the host's before health reports it. */
 const clockAheadMaxMs = 5_000;
 
-/** What SQLite itself says of its settings: read back, not remembered. */
+/** SQLite's settings as SQLite reports them, not as they were set. */
 export function readSettings({ database }: Connection) {
   const pragma = (name: string): number | string => readPragma(database, name);
   return {

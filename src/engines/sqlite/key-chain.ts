@@ -8,14 +8,14 @@ import { keyName, rowName } from "./log-rows.ts";
 import type { SqliteNamespaceRow } from "./namespace-row.ts";
 import { endOf, startOf } from "./range-bounds.ts";
 
-/** Walks along the chain of a key's rows; how it is made is told in ledger/log-position.ts. */
+/** Walks the chain of a key's rows; ledger/log-position.ts describes how it is built. */
 export interface Head {
   readonly k: string;
-  /** Of the newest row of the key. */
+  /** The position of the key's newest row. */
   readonly place: number;
 }
 
-/** Every key in the range that has a history, in key order: what is there, and what was there and ended at or after the place `goneSince`. */
+/** Every key in the range that has a history, in key order: existing keys, and keys that ended at or after position `goneSince`. */
 export function readHeads(
   connection: Connection,
   namespaceId: number,
@@ -26,7 +26,7 @@ export function readHeads(
   return (connection.statement(sql).all(namespaceId, startOf(range), endOf(range), limit, goneSince) as RawHead[]).map((row) => requireHead(namespaceId, row));
 }
 
-/** SQL for the keys of namespace `?1`, there or gone, as {@link RawHead}; `where` is SQL, never input. */
+/** SQL for the keys of namespace `?1`, existing or deleted, as {@link RawHead}; `where` is SQL, never input. */
 export const headRows = (where: string): string =>
   `SELECT k, place, anchor, ver, slot_sum, exp, created, findable FROM kv WHERE ns = ?1 AND ${where}
    UNION ALL SELECT k, place, anchor, ver, sum, NULL, NULL, NULL FROM tombstone WHERE ns = ?1 AND ${where}`;
@@ -37,7 +37,7 @@ export interface RawHead extends Head {
   readonly slot_sum: number;
   readonly exp: number | null;
   readonly created: number;
-  /** Of a tombstone: null. */
+  /** Null for a tombstone. */
   readonly findable: number | null;
 }
 
@@ -48,7 +48,7 @@ export function requireHead(namespaceId: number, row: RawHead): RawHead {
   return row;
 }
 
-/** A live key as an array, where many are read. */
+/** A live key as an array, for reads of many rows. */
 export const liveHeadColumns = "kv.place, kv.k, kv.ver, kv.created, kv.exp, kv.anchor, kv.findable, kv.slot_sum";
 export type LiveHead = [place: number, k: string, ver: number, created: number, exp: number | null, anchor: number | null, findable: number, slotSum: number];
 
@@ -75,14 +75,14 @@ export function requireLink(namespaceId: number, { place, at, prev, jump, link_s
   requireSum(linkSum(logPositionSum(namespaceId, place), at, prev, jump), link_sum, rowName, place);
 }
 
-/** The newest place of the chain below `bound`; undefined when there is none. */
+/** The newest position of the chain below `bound`; undefined if there is none. */
 export function newestBelow(connection: Connection, { id, compacted }: Pick<SqliteNamespaceRow, "id" | "compacted">, head: number, bound: number): number | undefined {
   const step = connection.statement(`SELECT ${linkColumns} FROM log WHERE id = ${logId("?1", "?2")}`);
   let logPosition: number | null = head;
   while (logPosition !== null && logPosition >= bound) {
     const link = step.get(id, logPosition) as RawLink | undefined;
     if (link === undefined) {
-      // What compaction let go of is the end of the chain; anything newer must be there.
+      // The chain ends at rows that compaction deleted; anything newer must exist.
       if (revisionAt(logPosition) <= compacted) return undefined;
       throw damagedRecord(rowName(logPosition));
     }

@@ -5,7 +5,7 @@ import { opOf, recordOf } from "../../ledger/stored-row.ts";
 import type { Entry, LogRow } from "../../store/store.ts";
 import { positionIn } from "./log-id.ts";
 
-/** Columns of one log row; with values only when they are wanted, since a long value lies on pages of its own. */
+/** Columns of one log row. Values are included only on request, because a long value takes extra pages. */
 export const logColumns = (values: boolean): string =>
   `${positionIn("log.id")} AS place, log.k, log.op, log.ver, log.exp, log.created, log.at, log.writer, log.agent, log.kind, log.act, log.subject, log.lapse, log.sum${values ? ", log.v" : ""}`;
 
@@ -24,11 +24,11 @@ export interface SqliteLogRow {
   readonly subject: string | null;
   readonly lapse: string | null;
   readonly sum: number;
-  /** With its sum ahead (see {@link sealedJson}). */
+  /** Prefixed with its sum (see {@link sealedJson}). */
   readonly v?: string;
 }
 
-/** The columns of {@link logColumns} as an array: the packaged driver takes twice as long to make an object of them. */
+/** The columns of {@link logColumns} as an array: the packaged driver takes twice as long to build an object from them. */
 export type LogTuple = [
   place: number,
   k: string,
@@ -47,7 +47,7 @@ export type LogTuple = [
   v?: string,
 ];
 
-/** By position: taking an array apart costs as much as the checksums. */
+/** Accessed by index, because destructuring an array costs as much as the checksums. */
 export const toRawLogRow = (row: LogTuple): SqliteLogRow => ({
   place: row[0],
   k: row[1],
@@ -66,7 +66,7 @@ export const toRawLogRow = (row: LogTuple): SqliteLogRow => ({
   v: row[14],
 });
 
-/** The row as it was written, or `store_damaged`. To be called on every row of the log before anything in it is used. */
+/** Returns the row as it was written, or throws `store_damaged`. Call this on every log row before using any of its data. */
 export function requireIntact(namespaceId: number, row: SqliteLogRow): SqliteLogRow {
   const { place, k, op, ver, exp, created, at, writer, agent, kind, act, subject, lapse, sum, v } = row;
   const start = logPositionSum(namespaceId, place);
@@ -76,14 +76,14 @@ export function requireIntact(namespaceId: number, row: SqliteLogRow): SqliteLog
   return row;
 }
 
-/** The same for a row that something stored points to: it must be there. */
+/** The same for a row that other stored data points to, so it must exist. */
 export function requireLogRow(namespaceId: number, logPosition: number, row: unknown): SqliteLogRow {
   if (row === undefined) throw damagedRecord(rowName(logPosition));
   return requireIntact(namespaceId, row as SqliteLogRow);
 }
 
 export const rowName = (logPosition: number): string => `revision ${revisionAt(logPosition)} in the log (row ${seqAt(logPosition)})`;
-/** Shortened: a damaged key can be any text. */
+/** Shortened, because a damaged key can be any text. */
 export const keyName = (key: unknown): string => `key ${JSON.stringify(String(key).slice(0, 200))}`;
 
 export const parseValue = (json: string | undefined): Json => (json === undefined ? null : (JSON.parse(json) as Json));

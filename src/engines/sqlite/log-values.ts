@@ -1,5 +1,6 @@
 import { logPositionOf, revisionAt } from "../../ledger/log-position.ts";
 import { damagedRecord, sealedJson } from "../../ledger/record-sum.ts";
+import type { SpaceRow } from "../../ledger/rows.ts";
 import type { LogQuery, LogRow } from "../../store/store.ts";
 import type { Connection } from "./connection.ts";
 import type { RawLink } from "./key-chain.ts";
@@ -7,25 +8,16 @@ import { requireLink } from "./key-chain.ts";
 import { logId } from "./log-id.ts";
 import type { SqliteLogRow } from "./log-rows.ts";
 import { keyName, logColumns, requireIntact, requireLogRow, rowName, toLogRow } from "./log-rows.ts";
-import type { SqliteNamespaceRow } from "./namespace-row.ts";
 
-/** The page is found first, without values; then those of its rows are read, as many as may be. */
-export const readsValuesLast = ({ values, previous, valuesBytesMax }: LogQuery): boolean => values !== false && (previous === true || valuesBytesMax !== undefined);
-
-/** The rows of a page, in its order, with their values and, if asked for, those their keys had before. */
-export function withValues(
-  connection: Connection,
-  space: Pick<SqliteNamespaceRow, "id" | "compacted">,
-  rows: readonly LogRow[],
-  { previous, valuesBytesMax = Number.POSITIVE_INFINITY }: LogQuery,
-): LogRow[] {
+/** The rows of a page, in order, with their values and, if requested, the previous values of their keys. */
+export function withValues(connection: Connection, space: SpaceRow, rows: readonly LogRow[], { previous, valuesBytesMax = Number.POSITIVE_INFINITY }: LogQuery): LogRow[] {
   const rowAt = connection.statement(`SELECT ${logColumns(true)}, log.prev, log.jump, log.link_sum FROM log WHERE id = ${logId("?1", "?2")}`);
   const earlier = (row: SqliteLogRow & RawLink): SqliteLogRow | undefined => {
     requireLink(space.id, row);
     if (row.prev === null) return undefined;
     const found = rowAt.get(space.id, row.prev) as SqliteLogRow | undefined;
     if (found === undefined) {
-      // What compaction let go of is the end of the chain; anything newer must be there.
+      // The chain ends at rows that compaction deleted; anything newer must exist.
       if (revisionAt(row.prev) <= space.compacted) return undefined;
       throw damagedRecord(rowName(row.prev));
     }

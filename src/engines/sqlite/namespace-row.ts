@@ -1,28 +1,46 @@
+import type { Clock } from "../../kernel/clock.ts";
 import { HoldfastError } from "../../kernel/errors.ts";
 import { revisionAt } from "../../ledger/log-position.ts";
 import { asideSum, namespaceSum, requireSum } from "../../ledger/record-sum.ts";
-import type { NamespaceFacts, Seal } from "../../store/store.ts";
+import type { SpaceRow } from "../../ledger/rows.ts";
+import type { NamespaceFacts } from "../../store/store.ts";
 import type { Connection } from "./connection.ts";
 import type { RawLink } from "./key-chain.ts";
 import { linkColumns, requireLink } from "./key-chain.ts";
 import { logId, namespaceIdMax, positionIn } from "./log-id.ts";
 
-type Writable<T> = { -readonly [P in keyof T]: T[P] };
-
 /**
- * A namespace as its row and its newest log row say; read anew in every transaction, because other processes change it.
- * The revision and the clock are not stored a second time: a commit then has one page less to make durable.
+ * A namespace, derived from its row and its newest log row. Read again in every transaction, because other processes change it.
+ * The revision and the clock are not stored a second time, which leaves a commit one page less to make durable.
  */
-export interface SqliteNamespaceRow extends Writable<NamespaceFacts> {
-  /** 0: nothing was ever committed to it. */
-  id: number;
-  name: string;
-  tombstones: number;
+export interface SqliteNamespaceRow extends SpaceRow {
+  readonly name: string;
 }
 
-/** What most namespaces do not have, in one column of JSON: every column more costs every read and commit its share. */
+/**
+ * The engine's clock: the host's, but never going back within a namespace. The row stores the time of the last commit for all processes.
+ * This object remembers the times that this process has returned, so that an entry that a reader saw expire stays expired.
+ */
+export class SqliteNamespaceClock {
+  readonly #host: Clock;
+  readonly #shownMs = new Map<string, number>();
+
+  constructor(host: Clock) {
+    this.#host = host;
+  }
+
+  nowMs(namespace: string, clockMs: number): number {
+    return Math.max(this.#host.nowMs(), clockMs, this.#shownMs.get(namespace) ?? 0);
+  }
+
+  show({ name, nowMs }: SqliteNamespaceRow): void {
+    if (nowMs > (this.#shownMs.get(name) ?? 0)) this.#shownMs.set(name, nowMs);
+  }
+}
+
+/** Facts that most namespaces do not have, in one JSON column: every additional column would slow down every read and commit. */
 interface Aside extends Partial<Pick<NamespaceFacts, "base" | "gaps" | "seal">> {
-  /** A time that no log row tells, taken over from another store. */
+  /** A time that no log row contains, loaded from another store. */
   readonly clockMs?: number;
 }
 
@@ -34,30 +52,34 @@ type Selected = [id: number, compacted: number, compactedAtMs: number, versionFl
 
 const noGaps: NamespaceFacts["gaps"] = [];
 const nothingAside: Aside = {};
+const unused: Selected = [0, 0, 0, 0, 0, null, null, null];
 
-export function readNamespace(connection: Connection, name: string): SqliteNamespaceRow {
+/** Without `clock`, the time is that of the last commit. */
+export function readNamespace(connection: Connection, name: string, clock?: SqliteNamespaceClock): SqliteNamespaceRow {
   const row = connection.arrayStatement(select).get(name) as Selected | undefined;
-  if (row === undefined) return { id: 0, name, revision: 0, compacted: 0, compactedAtMs: 0, clockMs: 0, versionFloor: 0, tombstones: 0, base: 0, gaps: noGaps, seal: undefined };
-  requireSelected(connection, name, row);
-  const [id, compacted, compactedAtMs, versionFloor, tombstones, text, logPosition, at] = row;
-  const { clockMs = 0, base = 0, gaps = noGaps, seal } = text === null ? nothingAside : (JSON.parse(text) as Aside);
+  if (row !== undefined) requireSelected(connection, name, row);
+  const [id, compacted, compactedAtMs, versionFloor, tombstones, text, logPosition, at] = row ?? unused;
+  const aside = text === null ? nothingAside : (JSON.parse(text) as Aside);
+  const base = aside.base ?? 0;
+  const clockMs = Math.max(compactedAtMs, aside.clockMs ?? 0, at ?? 0);
   return {
     id,
     name,
-    // Compaction may have let go of the newest row, when all it said was that a key is gone.
+    // Compaction may have deleted the newest row, if it only recorded that a key was deleted.
     revision: Math.max(compacted, base, revisionAt(logPosition ?? 0)),
     compacted,
     compactedAtMs,
-    clockMs: Math.max(compactedAtMs, clockMs, at ?? 0),
+    clockMs,
     versionFloor,
     tombstones,
     base,
-    gaps,
-    seal,
+    gaps: aside.gaps ?? noGaps,
+    seal: aside.seal,
+    nowMs: clock === undefined ? clockMs : clock.nowMs(name, clockMs),
   };
 }
 
-/** What was verified last, by connection and name: reading the same again, as most reads do, proves nothing new. */
+/** The row that was verified last, by connection and name. Most reads find the same row again, and verifying it twice proves nothing new. */
 const verified = new WeakMap<Connection, Map<string, Selected>>();
 
 function requireSelected(connection: Connection, name: string, row: Selected): void {
@@ -86,7 +108,7 @@ function requireSelected(connection: Connection, name: string, row: Selected): v
   seen.set(name, row);
 }
 
-/** The newest log row as this connection wrote it: finding the same there again proves as much as its checksum would. */
+/** Remembers the newest log row as this connection wrote it: finding the same row again proves as much as its checksum would. */
 export function expectNewest(connection: Connection, name: string, logPosition: number, atMs: number): void {
   const seen = verified.get(connection);
   const before = seen?.get(name);
@@ -95,9 +117,9 @@ export function expectNewest(connection: Connection, name: string, logPosition: 
   seen?.set(name, [id, compacted, compactedAtMs, versionFloor, tombstones, aside, logPosition, atMs]);
 }
 
-/** Inside a write transaction: as above, but there afterwards. */
-export function ensureNamespace(connection: Connection, name: string): SqliteNamespaceRow {
-  const found = readNamespace(connection, name);
+/** Inside a write transaction: like `readNamespace`, but creates the row if it does not exist. */
+export function ensureNamespace(connection: Connection, name: string, clock?: SqliteNamespaceClock): SqliteNamespaceRow {
+  const found = readNamespace(connection, name, clock);
   if (found.id > 0) return found;
   const { id } = connection.statement("SELECT coalesce(max(id), 0) + 1 AS id FROM namespace").get() as { readonly id: number };
   if (id > namespaceIdMax) throw new HoldfastError("limit_exceeded", `One store may have ${namespaceIdMax} namespaces.`);
@@ -105,7 +127,7 @@ export function ensureNamespace(connection: Connection, name: string): SqliteNam
   return { ...found, id };
 }
 
-/** What does not follow from the log and changes as a namespace is used. */
+/** Writes the columns that do not follow from the log and that change in normal use. */
 export function writeNamespace(connection: Connection, row: SqliteNamespaceRow): void {
   connection
     .statement("UPDATE namespace SET compacted = ?, compacted_at = ?, version_floor = ?, tombstones = ?, sum = ? WHERE id = ?")
@@ -119,30 +141,22 @@ export function writeNamespace(connection: Connection, row: SqliteNamespaceRow):
     );
 }
 
-/** What only moving changes. */
-export function writeFacts(connection: Connection, row: SqliteNamespaceRow, facts: NamespaceFacts): void {
-  const { compacted, compactedAtMs, versionFloor, clockMs, base, gaps } = facts;
-  writeNamespace(connection, { ...row, compacted, compactedAtMs, versionFloor });
-  const { at } = connection
-    .statement(`SELECT max(at) AS at FROM (SELECT at FROM log WHERE id < ${logId("(?1 + 1)", "0")} AND id >= ${logId("?1", "0")} ORDER BY id DESC LIMIT 1)`)
-    .get(row.id) as {
-    readonly at: number | null;
-  };
+/** Writes every column. */
+export function writeWholeNamespace(connection: Connection, row: SqliteNamespaceRow): void {
+  writeNamespace(connection, row);
+  const { clockMs, compactedAtMs, base, gaps, seal } = row;
+  const newest = connection.statement(`SELECT at FROM log WHERE id < ${logId("(?1 + 1)", "0")} AND id >= ${logId("?1", "0")} ORDER BY id DESC LIMIT 1`).get(row.id) as
+    | { readonly at: number }
+    | undefined;
   writeAside(connection, row.id, {
-    ...(clockMs > Math.max(compactedAtMs, at ?? 0) ? { clockMs } : {}),
+    ...(clockMs > Math.max(compactedAtMs, newest?.at ?? 0) ? { clockMs } : {}),
     ...(base > 0 ? { base } : {}),
     ...(gaps.length > 0 ? { gaps } : {}),
-    ...(row.seal === undefined ? {} : { seal: row.seal }),
+    ...(seal === undefined ? {} : { seal }),
   });
 }
 
-export function writeSeal(connection: Connection, row: SqliteNamespaceRow, seal: Seal | undefined): void {
-  const { aside } = connection.statement("SELECT aside FROM namespace WHERE id = ?").get(row.id) as { readonly aside: string | null };
-  const { seal: _, ...others } = aside === null ? nothingAside : (JSON.parse(aside) as Aside);
-  writeAside(connection, row.id, seal === undefined ? others : { ...others, seal });
-}
-
-/** As one that was never used, but for its rows elsewhere. */
+/** Resets the row to that of a namespace that was never used. Its rows in other tables are not affected. */
 export function resetNamespaceRow(connection: Connection, row: SqliteNamespaceRow): void {
   writeNamespace(connection, { ...row, compacted: 0, compactedAtMs: 0, versionFloor: 0, tombstones: 0 });
   writeAside(connection, row.id, nothingAside);

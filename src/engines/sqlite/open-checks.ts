@@ -9,10 +9,13 @@ import type { SqliteNamespaceRow } from "./namespace-row.ts";
 import { migrations, readPragma } from "./schema.ts";
 import { damagedError } from "./sqlite-errors.ts";
 
-/** Stores up to this size are checked whole whenever they are opened: every start pays for it, up to about a tenth of a second. Larger ones are checked as they are read, and by `doctor --deep`. */
+/**
+ * Stores up to this size are checked completely on every open, which takes up to about a tenth of a second. Larger stores are checked as they are read,
+ * and by `doctor --deep`.
+ */
 export const checkedWholeBytes = 1_048_576;
 
-/** What must hold before a store is used. */
+/** The checks that must pass before a store is used. */
 export function requireSound(connection: Connection, isOwnSchema: boolean, wholeBytesMax: number): void {
   connection.reading(() => {
     if (isOwnSchema && readSchemaSum(connection.database) !== schemaSum) throw damagedError("The store's tables are not as they were made.");
@@ -26,15 +29,15 @@ export function requireSound(connection: Connection, isOwnSchema: boolean, whole
 }
 
 /**
- * No namespace is behind what was acknowledged. On a connection that may only read: closing one that may write would fold what is left of the log into
- * the file, and nobody could tell afterwards that anything is missing.
+ * Throws if any namespace is behind its acknowledged revision. Uses a read-only connection: closing a writable one would checkpoint the rest of the log into
+ * the file, and the loss could no longer be detected.
  */
 export function requireAcknowledged(driver: SqliteDriver, path: string, notes: readonly CommitNote[]): void {
   if (notes.length === 0) return;
   const connection = new Connection(driver.open(`${pathToFileURL(path).href}?mode=ro`));
   try {
     connection.reading(() => {
-      // Notes came with this schema; in an older store there is nothing to compare them with.
+      // Notes were introduced with this schema, so an older store has nothing to compare them with.
       if (readPragma(connection.database, "user_version") === migrations.length) compare(readSpaces(connection), notes);
     });
   } finally {
@@ -42,9 +45,9 @@ export function requireAcknowledged(driver: SqliteDriver, path: string, notes: r
   }
 }
 
-/** Every namespace, found by its name and verified. */
+/** Every namespace, looked up by name and verified. */
 function readSpaces(connection: Connection): ReadonlyMap<number, SqliteNamespaceRow> {
-  // Not by the index on names: that is what would hide a damaged one.
+  // Without the index on names, because a damaged index would hide a namespace.
   const names = connection.statement("SELECT name FROM namespace NOT INDEXED ORDER BY id").all() as { readonly name: string }[];
   return new Map(
     names.map(({ name }) => {

@@ -1,10 +1,10 @@
 import type { RevisionSpan } from "../../ledger/log-paging.ts";
-import { LogPaging, narrowRowsMax } from "../../ledger/log-paging.ts";
+import { boundsValues, LogPaging, narrowRowsMax } from "../../ledger/log-paging.ts";
 import { logPositionOf, revisionAt, seqAt } from "../../ledger/log-position.ts";
 import { damagedRecord } from "../../ledger/record-sum.ts";
-import { isOneRevision, rowsToFetch } from "../../store/engine-rules.ts";
+import type { SpaceRow } from "../../ledger/rows.ts";
 import { follower } from "../../store/log-order.ts";
-import type { LogPage, LogQuery, Range, Revision } from "../../store/store.ts";
+import type { LogQuery, LogRow, Range, Revision } from "../../store/store.ts";
 import type { Connection } from "./connection.ts";
 import type { SqlValue } from "./driver.ts";
 import type { RawLink } from "./key-chain.ts";
@@ -12,62 +12,54 @@ import { newestBelow, readHeads, requireLink } from "./key-chain.ts";
 import { logId, positionIn } from "./log-id.ts";
 import type { LogTuple, SqliteLogRow } from "./log-rows.ts";
 import { keyName, logColumns, requireIntact, requireLogRow, rowName, toLogRow, toRawLogRow } from "./log-rows.ts";
-import { readsValuesLast, withValues } from "./log-values.ts";
-import type { SqliteNamespaceRow } from "./namespace-row.ts";
 import { endOf, startOf } from "./range-bounds.ts";
 
-/** SQL with the values of its question marks, in order. */
+/** SQL with the values of its placeholders, in order. */
 interface Condition {
   readonly sql: string;
   readonly values: readonly SqlValue[];
 }
 
 /** Inside one read transaction. */
-export function readLog(connection: Connection, space: SqliteNamespaceRow, query: LogQuery): LogPage {
-  const paging = new LogPaging(query, space);
-  const { after, last, limit } = paging;
-  const fill = <Rows extends readonly SqliteLogRow[] | undefined>(fetch: (count: number) => Rows): Rows => {
-    const fetched = fetch(rowsToFetch.first(limit));
-    return fetched !== undefined && isOneRevision(fetched, limit, ({ place }) => revisionAt(place)) ? fetch(rowsToFetch.again(limit)) : fetched;
-  };
-  const page = (fetched: readonly SqliteLogRow[], examined?: RevisionSpan): LogPage => {
-    const found = paging.page(fetched.map(toLogRow), examined);
-    return readsValuesLast(query) ? { ...found, rows: withValues(connection, space, found.rows, query) } : found;
-  };
-  if (last <= after || query.ranges.length === 0) return page([]);
-  const byKey = query.narrow ? fill((count) => fetchByKey(connection, space, query, logPositionOf(after + 1), logPositionOf(last + 1), count)) : undefined;
-  if (byKey !== undefined) return page(byKey);
-  const nearest = nearestRevision(connection, space, query, after, last);
-  if (nearest === undefined) return page([]);
-  const span = paging.spanFrom(nearest);
-  return page(
-    fill((count) => fetchByRevision(connection, space, query, span, count)),
-    span,
-  );
+export function readBySpan(connection: Connection, space: SpaceRow, query: LogQuery, count: number): { readonly rows: readonly LogRow[]; readonly examined?: RevisionSpan } {
+  const paging = boundsOf(query, space);
+  if (paging.last <= paging.after || query.ranges.length === 0) return { rows: [] };
+  const nearest = nearestRevision(connection, space, query, paging.after, paging.last);
+  if (nearest === undefined) return { rows: [] };
+  const examined = paging.spanFrom(nearest);
+  return { rows: fetchByRevision(connection, space, query, examined, count).map(toLogRow), examined };
 }
 
-/** The first revision that has rows. */
-function nearestRevision(connection: Connection, space: SqliteNamespaceRow, { reverse }: LogQuery, after: Revision, last: Revision): Revision | undefined {
+export function readByKey(connection: Connection, space: SpaceRow, query: LogQuery, count: number): readonly LogRow[] | undefined {
+  const { after, last } = boundsOf(query, space);
+  return last <= after ? [] : fetchByKey(connection, space, query, logPositionOf(after + 1), logPositionOf(last + 1), count)?.map(toLogRow);
+}
+
+/** Does not check whether that past is kept. */
+const boundsOf = (query: LogQuery, space: SpaceRow): LogPaging => new LogPaging({ ...query, lenient: true }, space);
+
+/** The nearest revision that has rows. */
+function nearestRevision(connection: Connection, space: SpaceRow, { reverse }: LogQuery, after: Revision, last: Revision): Revision | undefined {
   const found = connection
     .statement(`SELECT ${positionIn("id")} AS place FROM log WHERE id >= ${logId("?1", "?2")} AND id < ${logId("?1", "?3")} ORDER BY id ${reverse ? "DESC" : "ASC"} LIMIT 1`)
     .get(space.id, logPositionOf(after + 1), logPositionOf(last + 1)) as { readonly place: number } | undefined;
   return found && revisionAt(found.place);
 }
 
-/** `rows` in the log's order; `after`: the revision they must begin behind, if any. */
-function requireUnbroken(space: SqliteNamespaceRow, rows: readonly SqliteLogRow[], after: Revision | undefined): void {
+/** `rows` must be in log order. `after`: the revision that they must directly follow, if any. */
+function requireUnbroken(space: SpaceRow, rows: readonly SqliteLogRow[], after: Revision | undefined): void {
   const follows = follower(space, after);
   for (const { place } of rows) if (!follows(revisionAt(place), seqAt(place))) throw damagedRecord(rowName(place));
 }
 
-function fetchByRevision(connection: Connection, space: SqliteNamespaceRow, query: LogQuery, { from, to }: RevisionSpan, count: number): SqliteLogRow[] {
+function fetchByRevision(connection: Connection, space: SpaceRow, query: LogQuery, { from, to }: RevisionSpan, count: number): SqliteLogRow[] {
   const filters = [...inRanges(query.ranges), ...recordedAs(query)];
-  const sql = `SELECT ${logColumns(query.values !== false && !readsValuesLast(query))} FROM log
+  const sql = `SELECT ${logColumns(query.values !== false && !boundsValues(query))} FROM log
     WHERE id >= ${logId("?1", "?2")} AND id < ${logId("?1", "?3")}${filters.map((filter) => ` AND ${filter.sql}`).join("")}
     ORDER BY id ${query.reverse ? "DESC" : "ASC"} LIMIT ?`;
   const found = connection.arrayStatement(sql).all(space.id, logPositionOf(from), logPositionOf(to + 1), ...filters.flatMap((filter) => filter.values), count) as LogTuple[];
   const rows = found.map((row) => requireIntact(space.id, toRawLogRow(row)));
-  // Without a filter nothing may be missing in between: a watcher would never hear of it.
+  // Without a filter, no row may be missing in between: a watcher would never see it.
   if (filters.length === 0) requireUnbroken(space, query.reverse ? rows.toReversed() : rows, query.reverse ? undefined : Math.max(space.compacted, from - 1));
   return rows;
 }
@@ -75,12 +67,12 @@ function fetchByRevision(connection: Connection, space: SqliteNamespaceRow, quer
 type ChainRow = SqliteLogRow & RawLink;
 
 /**
- * Along the chains of the asked keys, from `low` to below `high`: places first, rows for those that remain after sorting.
- * Undefined when that would mean looking at too many rows: going by revision is then the bounded way.
+ * Follows the chains of the requested keys from `low` to below `high`: first collects positions, then reads the rows that remain after sorting. Undefined if this
+ * would examine too many rows; reading by revision is then the bounded way.
  */
-function fetchByKey(connection: Connection, space: SqliteNamespaceRow, query: LogQuery, low: number, high: number, count: number): SqliteLogRow[] | undefined {
+function fetchByKey(connection: Connection, space: SpaceRow, query: LogQuery, low: number, high: number, count: number): SqliteLogRow[] | undefined {
   const chainRow = connection.statement(`SELECT ${logColumns(false)}, log.prev, log.jump, log.link_sum FROM log WHERE id = ${logId("?1", "?2")}`);
-  // A set: ranges may overlap, rows may not repeat.
+  // A set, because ranges may overlap but rows must not repeat.
   const logPositions = new Set<number>();
   let visited = 0;
   for (const range of query.ranges) {
@@ -88,7 +80,7 @@ function fetchByKey(connection: Connection, space: SqliteNamespaceRow, query: Lo
     if (heads.length === narrowRowsMax) return undefined;
     for (const head of heads) {
       let logPosition = newestBelow(connection, space, head.place, high) ?? null;
-      // Newest first, a page of each key is enough.
+      // When reading newest first, a page of each key is enough.
       for (let matching = 0; logPosition !== null && logPosition >= low && !(query.reverse && matching === count); ) {
         visited += 1;
         if (visited > narrowRowsMax) return undefined;
@@ -105,7 +97,7 @@ function fetchByKey(connection: Connection, space: SqliteNamespaceRow, query: Lo
       }
     }
   }
-  const rowAt = connection.statement(`SELECT ${logColumns(query.values !== false && !readsValuesLast(query))} FROM log WHERE id = ${logId("?1", "?2")}`);
+  const rowAt = connection.statement(`SELECT ${logColumns(query.values !== false && !boundsValues(query))} FROM log WHERE id = ${logId("?1", "?2")}`);
   const direction = query.reverse ? -1 : 1;
   return [...logPositions]
     .sort((a, b) => direction * (a - b))
@@ -119,7 +111,7 @@ function isWanted(row: ChainRow, { recorded }: LogQuery): boolean {
   return recorded.writer === undefined || row.writer === recorded.writer || row.agent === recorded.writer;
 }
 
-/** No condition when every row is wanted; many ranges as a balanced tree, because SQLite bounds how deep an expression may nest. */
+/** No condition if every row is wanted. Many ranges form a balanced tree, because SQLite limits how deep an expression may nest. */
 function inRanges(ranges: readonly Range[]): Condition[] {
   if (ranges.some((range) => range.start === "" && range.end === undefined)) return [];
   const either = (from: number, to: number): string => {

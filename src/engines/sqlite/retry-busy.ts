@@ -3,8 +3,8 @@ import { busyTooLong, isBusy } from "./sqlite-errors.ts";
 const retryForMs = 30_000;
 
 /**
- * Several processes on one file are the normal case, so meeting a held lock is no error. SQLite's own wait blocks the event loop and starves
- * writers; this one waits outside the call, briefly and unevenly, so that nobody keeps losing the same race.
+ * Several processes on one file are normal, so a held lock is not an error. SQLite's own wait blocks the event loop and starves
+ * writers. This function waits outside the call, for short random times, so that no process keeps losing the same race.
  */
 export async function retryBusy<T>(attempt: () => T, waitMaxMs = retryForMs): Promise<T> {
   const startedMs = performance.now();
@@ -19,7 +19,10 @@ export async function retryBusy<T>(attempt: () => T, waitMaxMs = retryForMs): Pr
   }
 }
 
-/** Up to 2 ms, now and then only a turn of the event loop. Timers, not spinning: whoever holds the lock may need this very core to finish. */
+/**
+ * Waits up to 2 ms, or sometimes only for a turn of the event loop. Uses timers instead of spinning, because the process that holds the lock may need this core to
+ * finish.
+ */
 function pause(): Promise<void> {
   const chance = Math.random();
   return new Promise((resolve) => {

@@ -3,7 +3,7 @@ import { addSums } from "./add-sums.ts";
 import type { SqlDatabase } from "./driver.ts";
 import { damagedError, foreignError } from "./sqlite-errors.ts";
 
-/** "HFST": identifies the owner in the file's header, so that another program's database is never touched. */
+/** "HFST": identifies the owner in the file's header, so that another program's database is never changed. */
 export const applicationId = 0x48465354;
 
 /** SQL, or work that SQL alone cannot do. */
@@ -12,12 +12,14 @@ export type Migration = string | ((database: SqlDatabase) => void);
 /**
  * Step n brings a store from schema n to n + 1, inside one transaction. Released steps are never edited; the list only grows.
  *
- * `log` is the history and the only copy of every value; `kv` is what is live (or expired and not yet swept) and points into it by place (see log-id.ts).
- * `kv` repeats what a listing without values shows: neighbours by key lie far apart in the log, and a page of keys would cost a page of the file for each.
+ * `log` is the history and the only copy of every value. `kv` has the entries that are live (or expired and not yet swept) and points into the log by position
+ * (see log-id.ts). `kv` repeats the columns of a listing without values: adjacent keys are far apart in the log, so each key of a page would cost a page of the file.
  *
- * `tombstone` remembers the last version of what is gone; `area`, `document`, `posting` and `term` are the full text index (see text-index.ts). `prev`, `jump` and `anchor` make a key's history a chain (see key-chain.ts).
- * Every row has a checksum of what it says (see ledger/record-sum.ts), verified whenever it is read.
- * `v` is the value behind its checksum. It stands last so that a row's other columns can be read without walking a long value. Keys compare by their UTF-8 bytes (BINARY).
+ * `tombstone` remembers the last version of deleted keys. `area`, `document`, `posting` and `term` are the full-text index (see text-index.ts).
+ * `prev`, `jump` and `anchor` make a key's history a chain (see key-chain.ts).
+ * Every row has a checksum of its columns (see ledger/record-sum.ts), verified whenever the row is read.
+ * `v` is the value, prefixed with its checksum. It is the last column, so that the others can be read without walking a long value.
+ * Keys compare by their UTF-8 bytes (BINARY).
  */
 export const migrations: readonly Migration[] = [
   `
@@ -62,17 +64,17 @@ const tables = ["area", "document", "kv", "log", "namespace", "posting", "reques
 export const readPragma = (database: SqlDatabase, name: string): number | string =>
   Object.values(database.prepare(`PRAGMA ${name}`).get() as Record<string, number | string>)[0] as number | string;
 
-/** Brings the file to this build's schema, or refuses it untouched. `backUp` is called before an existing older store is changed. */
+/** Migrates the file to this build's schema, or rejects it unchanged. `backUp` is called before an existing older store is changed. */
 export function migrate(database: SqlDatabase, backUp: (label: string) => void, steps: readonly Migration[] = migrations): void {
   const found = inSnapshot(database, () => requireOurs(database, steps.length));
   if (found === steps.length) return;
   if (found > 0) backUp(`schema-${found}`);
   database.exec("BEGIN EXCLUSIVE");
   try {
-    // Another process may have done it while this one waited for the lock.
+    // Another process may have migrated while this one waited for the lock.
     const from = requireOurs(database, steps.length);
     if (from < steps.length) {
-      // Inside the transaction: the file never shows a page without that identification.
+      // Inside the transaction, so that the file never has a page without that identification.
       database.exec(`PRAGMA application_id = ${applicationId}`);
       for (const step of steps.slice(from)) {
         if (typeof step === "string") database.exec(step);
@@ -87,7 +89,7 @@ export function migrate(database: SqlDatabase, backUp: (label: string) => void, 
   }
 }
 
-/** Version and tables must be of one moment: another process may be making the store right now. */
+/** The version and the tables must be read at one moment, because another process may be creating the store. */
 function inSnapshot<T>(database: SqlDatabase, work: () => T): T {
   database.exec("BEGIN");
   try {
@@ -114,11 +116,11 @@ function requireOurs(database: SqlDatabase, newest: number): number {
   return version;
 }
 
-/** Best effort: SQLite may have rolled back by itself already, and then says so. */
+/** Best effort: SQLite may already have rolled back by itself, and then reports an error. */
 export function rollback(database: SqlDatabase): void {
   try {
     database.exec("ROLLBACK");
   } catch {
-    // Nothing was open.
+    // There was no open transaction.
   }
 }

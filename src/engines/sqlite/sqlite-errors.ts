@@ -3,12 +3,12 @@ import { HoldfastError } from "../../kernel/errors.ts";
 /** Primary result codes of SQLite (the low byte of an extended code). */
 const primary = { perm: 3, busy: 5, locked: 6, nomem: 7, readonly: 8, ioerr: 10, corrupt: 11, full: 13, cantopen: 14, protocol: 15, notadb: 26 } as const;
 
-/** Extended code: the shared index beside the store could not grow, which only happens when there is no space. */
+/** Extended code: the shared index next to the store could not grow, which happens only when there is no space left. */
 const shmSize = 4874;
 
 const isFull = (error: unknown): boolean => primaryCode(error) === primary.full || (error as { readonly errcode?: unknown } | null)?.errcode === shmSize;
 
-/** SQLite's own fixed words for these codes. The packaged driver leaves the number out when reading many rows fails, and gives only the words. */
+/** SQLite's fixed messages for these codes. The packaged driver omits the number when reading many rows fails, and reports only the message. */
 const codeOfWords: ReadonlyMap<string, number> = new Map([
   ["database is locked", primary.busy],
   ["database table is locked", primary.locked],
@@ -28,19 +28,19 @@ function primaryCode(error: unknown): number | undefined {
   return String(message).startsWith("malformed database schema") ? primary.corrupt : codeOfWords.get(String(message));
 }
 
-/** Whether the file is to be asked about a failure that none of the known codes explains: Holdfast's statements are fixed and its numbers small, so damage is the likely reason. */
+/** Whether to check the file after a failure that no known code explains. Holdfast's statements are fixed and its numbers small, so damage is the likely cause. */
 export function mayBeDamage(error: unknown): boolean {
   const { code, errcode } = (error ?? {}) as { readonly code?: unknown; readonly errcode?: unknown };
   return code === "ERR_SQLITE_ERROR" || code === "ERR_OUT_OF_RANGE" || typeof errcode === "number";
 }
 
-/** Someone else has the file for a moment. SQLITE_PROTOCOL is what many simultaneous openers of a WAL file can meet. */
+/** Another process has locked the file for a moment. Many simultaneous openers of a WAL file can get SQLITE_PROTOCOL. */
 export function isBusy(error: unknown): boolean {
   const code = primaryCode(error);
   return code === primary.busy || code === primary.locked || code === primary.protocol;
 }
 
-/** After these the connection's view of the file cannot be trusted: reopen and verify before going on. */
+/** After these errors the connection's view of the file cannot be trusted: reopen and verify before continuing. */
 export function isSuspect(error: unknown): boolean {
   const code = primaryCode(error);
   if (isFull(error)) return false;
@@ -49,7 +49,7 @@ export function isSuspect(error: unknown): boolean {
 
 export const isIoError = (error: unknown): boolean => primaryCode(error) === primary.ioerr && !isFull(error);
 
-/** SQLite's words stay in `cause`, for the log; a caller gets ours. */
+/** SQLite's message stays in `cause`, for the log; callers get ours. */
 export function translateSqliteError(error: unknown): HoldfastError {
   if (error instanceof HoldfastError) return error;
   if (isFull(error))
@@ -87,7 +87,7 @@ export function translateSqliteError(error: unknown): HoldfastError {
 export const busyTooLong = (cause?: unknown): HoldfastError =>
   new HoldfastError("unavailable", "Other processes kept the store busy for too long; nothing was changed.", { hint: "Try again.", cause });
 
-/** Whole and well, but not ours: it is left alone, and `details.foreign` says so to whoever may have an answer to that. */
+/** The file is intact but belongs to another program. It is left unchanged, and `details.foreign` reports this to callers that can handle it. */
 export const foreignError = (): HoldfastError =>
   new HoldfastError("store_damaged", "The file is a database of another program, not a Holdfast store. Nothing was overwritten.", {
     hint: "Name another store with --store. `holdfast import` reads the files of the systems that Holdfast replaces.",

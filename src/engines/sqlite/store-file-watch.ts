@@ -6,41 +6,44 @@ import type { FileIdentity } from "./store-file.ts";
 import { isSameFile, requireOurFile, setAside } from "./store-file.ts";
 
 /**
- * How the names stand to the files that were opened under them. `bare`: the store is there, but its `-wal` or `-shm` is not.
- * `mixed`: one of those is another file now, so somebody else may be at work beside us, and none of the two can see the other's locks.
+ * How the file names relate to the files that were opened under them. `bare`: the store exists, but its `-wal` or `-shm` does not.
+ * `mixed`: one of those is a different file now, so another process may be using the store, and neither sees the other's locks.
  */
 export type FileState = "in place" | "gone" | "replaced" | "elsewhere" | "bare" | "mixed";
 
-/** A folder that changed within this time may change again without its time stamp showing it. */
+/** A folder that changed within this time may change again with the same timestamp. */
 const stampGrainMs = 100;
-/** How long a file must lie still in the store's place before it is taken into use: copying it ends, and whatever was decided on the old store's state is refused. */
+/**
+ * How long a file in the store's place must be unchanged before it is used. This gives a copy in progress time to end,
+ * and decisions based on the old store's state time to be rejected.
+ */
 const lieStillMs = 1_000;
 
 const quiet = { throwIfNoEntry: false } as const;
 
 /**
- * SQLite keeps its files by descriptor. When another file takes the store's name, or none has it, SQLite goes on with what nobody will find again,
- * while others begin with what has the name now. This says so, by comparing names with files; it opens none of them.
+ * SQLite accesses its files by descriptor. If another file takes the store's name, or none has it, SQLite continues with a file that no process will find again,
+ * while other processes start with the file that has the name now. This class detects that by comparing names with files; it opens none of them.
  */
 export class StoreFileWatch {
   readonly #path: string;
   readonly #named: string;
   readonly #folder: string;
-  /** What was opened last. Its numbers are not given to other files while SQLite has them open. */
+  /** The files opened last. The system does not reuse their numbers while SQLite has them open. */
   #files: { readonly db: FileIdentity; readonly wal: FileIdentity; readonly shm: FileIdentity } | undefined;
-  /** The folder when all was in place. Making, removing or renaming a file in it changes its time, which nobody can set back. */
+  /** The folder when everything was in place. Creating, removing or renaming a file in it changes its timestamp, which cannot be set back. */
   #folderSeen: Stats | undefined;
   #spoiled: "bare" | "mixed" | undefined;
   #newcomer: { readonly stats: Stats; readonly sinceMs: number } | undefined;
 
-  /** `named`: the path as the user gave it, which may lead to `path` over links. */
+  /** `named`: the path as given by the user, which may lead to `path` through links. */
   constructor(path: string, named: string) {
     this.#path = path;
     this.#named = named;
     this.#folder = dirname(path);
   }
 
-  /** Before SQLite opens the file: refuses unless the place holds the same file as before, or another whole store that has lain still. */
+  /** Call this before SQLite opens the file. Throws unless the path has the same file as before, or another complete store that has not changed for a while. */
   requireOpenable(): FileIdentity {
     const found = statSync(this.#path, quiet);
     if (found === undefined) {
@@ -58,7 +61,7 @@ export class StoreFileWatch {
     return found;
   }
 
-  /** After SQLite opened the file: anything but "in place" means that the names changed meanwhile, and nobody knows what was opened. */
+  /** Call this after SQLite opened the file. Any result except "in place" means that the names changed meanwhile, and it is unknown which file was opened. */
   remember(before: FileIdentity): FileState {
     const [db, wal, shm] = this.#stats();
     if (db === undefined) return "gone";
@@ -72,7 +75,7 @@ export class StoreFileWatch {
   }
 
   check(): FileState {
-    // Asked first: what changes after this question shows in the next one.
+    // Read first, so that later changes show in the next call.
     const folder = statSync(this.#folder, quiet);
     const fileState = this.#compare();
     this.#folderSeen = fileState === "in place" && folder !== undefined && Date.now() - folder.ctimeMs > stampGrainMs ? folder : undefined;
@@ -80,7 +83,7 @@ export class StoreFileWatch {
     return fileState;
   }
 
-  /** The same for the hot path: one question to the system for all three files, as long as the folder did not change. */
+  /** The same for the hot path: one system call for all three files, as long as the folder did not change. */
   checkQuickly(): FileState {
     const seen = this.#folderSeen;
     if (seen === undefined || this.#named !== this.#path) return this.check();
@@ -88,7 +91,7 @@ export class StoreFileWatch {
     return folder !== undefined && folder.ctimeMs === seen.ctimeMs && isSameFile(folder, seen) ? "in place" : this.check();
   }
 
-  /** What lies beside the store's name is what was opened, or nothing: closing SQLite's files by name cannot meet another's. */
+  /** Whether the files next to the store's name are the opened ones, or none: closing SQLite's files by name then cannot affect another process's files. */
   isAlone(): boolean {
     const [, wal, shm] = this.#stats();
     const files = this.#files;
@@ -96,8 +99,8 @@ export class StoreFileWatch {
   }
 
   /**
-   * While the replaced file is still open: its log and index must not be found under the new one's name, where SQLite would take them for its own.
-   * The log is kept under another name: commits of the replaced file may be in it and nowhere else, for whoever still has that file.
+   * Call this while the replaced file is still open: its log and index must not be found under the new file's name, where SQLite would use them.
+   * The log is renamed, not deleted: it may have the only copy of commits to the replaced file, for anyone who still has that file.
    */
   setCompanionsAside(): void {
     if (this.#files === undefined) return;
@@ -133,7 +136,7 @@ export class StoreFileWatch {
       this.#newcomer = { stats: found, sinceMs: nowMs };
       return false;
     }
-    // An empty file is a store about to be made, by whoever made the file.
+    // An empty file is a store that another process is about to create.
     return found.size > 0 && nowMs - seen.sinceMs >= lieStillMs;
   }
 }

@@ -23,7 +23,7 @@ import { randomHex } from "../../kernel/ids.ts";
 import { applicationId } from "./schema.ts";
 import { damagedError, foreignError } from "./sqlite-errors.ts";
 
-/** What the machine says about a folder's file system; a parameter so that a network file system can be played in a test. */
+/** Returns the type of a folder's file system. A parameter, so that a test can simulate a network file system. */
 export type FileSystemType = (folder: string) => number | undefined;
 
 const readFileSystemType: FileSystemType = (folder) => (process.platform === "linux" ? statfsSync(folder).type >>> 0 : undefined);
@@ -46,13 +46,13 @@ const fuse = 0x65735546;
 const networkFuse =
   /^fuse\.(sshfs|s3fs|s3ql|rclone|gcsfuse|goofys|glusterfs|ceph(-fuse)?|davfs2?|curlftpfs|gvfsd-fuse|juicefs|seaweedfs|mount-s3|smbnetfs|hdfs|lizardfs|moosefs|mfs)\b/;
 
-/** Makes the place ready and refuses what cannot be a safe store. Returns the real path. A new file is created empty, readable by its owner only. */
+/** Prepares the path and rejects files that cannot be a safe store. Returns the real path. A new file is created empty and readable only by its owner. */
 export function prepareStoreFile(path: string, fileSystemType: FileSystemType = readFileSystemType): string {
   const absolute = resolve(path);
   const folder = dirname(absolute);
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
-    // Asked before the file itself: what is there now without a store was left by another one.
+    // Checked before the file itself: companions that exist now without a store were left by another one.
     const companions = ["-wal", "-shm"].map((suffix) => statSync(`${absolute}${suffix}`, { throwIfNoEntry: false }));
     const isNew = lstatSync(absolute, { throwIfNoEntry: false }) === undefined;
     if (!isNew) requireFile(absolute);
@@ -77,7 +77,7 @@ export function prepareStoreFile(path: string, fileSystemType: FileSystemType = 
   }
 }
 
-/** How a file is told from another that has taken its name. */
+/** Distinguishes a file from another that has taken its name. */
 export interface FileIdentity {
   readonly dev: number;
   readonly ino: number;
@@ -85,7 +85,7 @@ export interface FileIdentity {
 
 export const isSameFile = (a: FileIdentity, b: FileIdentity): boolean => a.ino === b.ino && a.dev === b.dev;
 
-/** Opening a pipe would wait for its other end for ever, and a device keeps nothing. */
+/** Opening a pipe would wait forever for its other end, and a device stores nothing. */
 function requireFile(path: string): void {
   const found = statSync(path);
   if (found.isFile()) return;
@@ -96,21 +96,21 @@ function requireFile(path: string): void {
 }
 
 /**
- * Files that this process has opened through SQLite, for systems that do not tell which descriptors a process has. Only those that do can tell a file
- * from a later one that was given its number.
+ * Files that this process has opened through SQLite, for systems that do not list a process's descriptors. Only systems that list them can distinguish a file
+ * from a later one with the same number.
  */
 const openedHere = new Set<string>();
 
 const identityText = ({ dev, ino }: FileIdentity): string => `${dev}:${ino}`;
 
-/** To be called before SQLite opens the file. */
+/** Call this before SQLite opens the file. */
 export const rememberOpened = (file: FileIdentity): void => void openedHere.add(identityText(file));
 
 /**
- * Refuses another program's file before SQLite touches it. A file that this process has open already is read by the descriptor it has: closing another
- * one would drop SQLite's locks on the file (POSIX locks belong to the process, not to the descriptor), and another process could then take it for
- * abandoned. The system is asked, not our memory: one of the drivers lets go of a closed file only when its statements are collected as garbage, and
- * the number of a file that is gone may be another program's by now.
+ * Rejects another program's file before SQLite opens it. If this process already has the file open, the existing descriptor is used for reading: closing another
+ * one would drop SQLite's locks on the file (POSIX locks belong to the process, not to the descriptor), and another process could then consider it
+ * abandoned. The list comes from the system, not from memory: one of the drivers releases a closed file only when its statements are garbage-collected, and
+ * the number of a deleted file may since have been given to another program's file.
  */
 export function requireOurFile(path: string, file: FileIdentity): void {
   const descriptors = descriptorsHere(file);
@@ -127,9 +127,9 @@ export function requireOurFile(path: string, file: FileIdentity): void {
   }
 }
 
-/** This process's descriptors of a file; undefined where the system does not tell. */
+/** This process's descriptors of a file; undefined if the system does not list them. */
 function descriptorsHere(file: FileIdentity): readonly number[] | undefined {
-  // No such locks there, and no such list.
+  // Windows has neither such locks nor such a list.
   if (process.platform === "win32") return [];
   let names: readonly string[];
   try {
@@ -141,27 +141,27 @@ function descriptorsHere(file: FileIdentity): readonly number[] | undefined {
     try {
       return isSameFile(fstatSync(descriptor), file);
     } catch {
-      // Closed meanwhile, like the one that read the list.
+      // Closed meanwhile, like the descriptor that read the list.
       return false;
     }
   });
 }
 
-/** By the first that may be read; without one SQLite is left to look for itself. */
+/** Uses the first readable descriptor; if there is none, the check is left to SQLite. */
 function readHeaderBy(descriptors: readonly number[]): Buffer | undefined {
   for (const descriptor of descriptors) {
     try {
       return readHeader(descriptor);
     } catch {
-      // Opened for writing only.
+      // Opened only for writing.
     }
   }
   return undefined;
 }
 
 /**
- * Renames a file that must not be found under its old name, and returns the new name. Another process may have done the same and made
- * a new file already: renaming is the one step that shows which file was taken, and what was taken by mistake is given back.
+ * Renames a file that must not be found under its old name, and returns the new name. Another process may have done the same and already created
+ * a new file. Only the rename itself shows which file was taken, so a file taken by mistake is renamed back.
  */
 export function setAside(path: string, stale: FileIdentity): string | undefined {
   const found = statSync(path, { throwIfNoEntry: false });
@@ -173,27 +173,27 @@ export function setAside(path: string, stale: FileIdentity): string | undefined 
     linkSync(aside, path);
     rmSync(aside);
   } catch (error) {
-    // Somebody else was faster, with the same intention.
+    // Another process did the same first.
     if (!["ENOENT", "EEXIST"].includes((error as NodeJS.ErrnoException).code ?? "")) throw error;
   }
   return undefined;
 }
 
-/** Created before SQLite sees it: the files SQLite adds beside it take over its mode. The umask must neither widen nor narrow it. */
+/** Created before SQLite opens it, because the files that SQLite adds copy its mode. The umask must neither widen nor narrow it. */
 export function createPrivate(path: string): void {
   closeSync(openSync(path, "a", 0o600));
   chmodSync(path, 0o600);
 }
 
 /**
- * Makes the names that lead to a new store durable, before it can be found: SQLite syncs the folder of its file, not the folders above,
- * and one of those, just made, could be gone after a loss of power with everything in it. Which of them are new is not asked: another process may have made them.
+ * Makes the path of a new store durable before it can be found. SQLite syncs the folder of its file, but not the folders above, and a folder that was just
+ * created could be lost in a power failure with everything in it. All of them are synced, because another process may have created some.
  */
 function syncFolders(folder: string): void {
   for (let at = folder; at !== dirname(at); at = dirname(at)) syncFolder(dirname(at));
 }
 
-/** Makes the names in a folder durable: a file that was synced can still be gone after a loss of power if its name was not. */
+/** Makes the names in a folder durable: after a power failure, a synced file can still be lost if its name was not synced. */
 export function syncFolder(path: string): void {
   try {
     const descriptor = openSync(path, "r");
@@ -203,7 +203,7 @@ export function syncFolder(path: string): void {
       closeSync(descriptor);
     }
   } catch {
-    // Not ours to read, or a platform without the notion: then we have not made a folder in it, or cannot do more.
+    // The folder is not readable, so this process has not created a folder in it, or the platform does not support syncing folders.
   }
 }
 
@@ -218,7 +218,7 @@ function requireLocal(folder: string, fileSystemType: FileSystemType): void {
   });
 }
 
-/** FUSE carries local and network file systems alike; the mount table tells them apart. */
+/** FUSE is used by local and network file systems; the mount table distinguishes them. */
 function mountedType(folder: string): string {
   let best = { point: "", type: "" };
   for (const line of readFileSync("/proc/self/mountinfo", "utf8").split("\n")) {
@@ -235,25 +235,25 @@ const headerBytes = 100;
 const applicationIdOffset = 68;
 const formatOffsets = [18, 19];
 
-/** At the file's beginning, wherever the descriptor stands; shorter where the file is. */
+/** Reads from the start of the file, whatever the descriptor's position. The result is shorter if the file is. */
 function readHeader(descriptor: number): Buffer {
   const header = Buffer.alloc(headerBytes);
   return header.subarray(0, readSync(descriptor, header, 0, headerBytes, 0));
 }
 
 /**
- * Looks at the header before SQLite does: opening another program's database could already change it (recovery, checkpoint).
- * A Holdfast store carries its application id from its first written page on; an empty file is a store about to be made.
+ * Checks the header before SQLite does: opening another program's database could already change it (recovery, checkpoint).
+ * A Holdfast store has its application id from its first written page on; an empty file is a store that is about to be created.
  */
 function requireOurHeader(path: string, header: Buffer): void {
   if (header.length === 0) return;
   if (header.length === headerBytes && header.toString("latin1", 0, 16) === "SQLite format 3\0") {
     if (header.readUInt32BE(applicationIdOffset) !== applicationId) throw foreignError();
-    // Anything else there means "for reading only" to SQLite.
+    // For SQLite, any other value here means "read-only".
     if (formatOffsets.every((offset) => [1, 2].includes(header.readUInt8(offset)))) return;
     throw damagedError("The header of the store's file is damaged.");
   }
-  // Power was lost while the store was being made: SQLite's journal beside it puts it right.
+  // Power was lost while the store was being created: SQLite repairs it from the journal next to it.
   if (header.every((byte) => byte === 0) && existsSync(`${path}-journal`)) return;
   throw damagedError("The file is not a Holdfast store.");
 }

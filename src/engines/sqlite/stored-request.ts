@@ -19,4 +19,11 @@ export function keepRequest(connection: Connection, namespaceId: number, { key, 
     .get(namespaceId, key, fingerprint, keptUntilMs, text, requestSum(namespaceId, key, fingerprint, keptUntilMs, text));
 }
 
+/** Deletes expired request keys, oldest first. */
+export function forgetRequests(connection: Connection, namespaceId: number, { nowMs, count }: { readonly nowMs: number; readonly count: number }): void {
+  connection
+    .statement("DELETE FROM request WHERE ns = ?1 AND key IN (SELECT key FROM request INDEXED BY request_by_age WHERE ns = ?1 AND kept_until <= ?2 ORDER BY kept_until LIMIT ?3)")
+    .run(namespaceId, nowMs, count);
+}
+
 export const requestName = (key: unknown): string => `request key ${JSON.stringify(String(key).slice(0, 200))}`;

@@ -1,20 +1,18 @@
-import { revisionAt } from "../../ledger/log-position.ts";
 import { areaSum, damagedRecord, documentSum, postingSum, requireSum, termSum } from "../../ledger/record-sum.ts";
-import { SearchCandidates } from "../../ledger/search-candidates.ts";
+import type { Area, SpaceRow } from "../../ledger/rows.ts";
 import { limits } from "../../store/limits.ts";
-import type { IndexedText, NewText, Revision, SearchAnswer, SearchHit, SearchQuery } from "../../store/store.ts";
+import type { IndexedText } from "../../store/store.ts";
 import type { Connection } from "./connection.ts";
 import type { LiveHead } from "./key-chain.ts";
-import { liveHeadColumns, readHead, requireLiveHead } from "./key-chain.ts";
+import { liveHeadColumns, requireLiveHead } from "./key-chain.ts";
 import { logId } from "./log-id.ts";
 import { keyName, rowName } from "./log-rows.ts";
-import type { SqliteNamespaceRow } from "./namespace-row.ts";
 
 /**
- * The inverted index, written in the same transaction as the entry it makes findable. A posting names its document by the place
- * of the entry's log row, so that "the newest first" is the order of the table and a replaced entry cannot be mistaken for the new one.
- * `term` counts the postings of each term: counting them at each question would walk every note that has a common word.
- * Where one statement serves many terms or places, they go in as a JSON array; postings with their weights are cheaper one by one.
+ * The inverted index, written in the same transaction as the entry it makes findable. A posting identifies its document by the position
+ * of the entry's log row, so "newest first" is the table's order, and a replaced entry cannot be mistaken for the new one.
+ * `term` counts the postings of each term: counting them for each query would walk every note that contains a common word.
+ * If one statement serves many terms or positions, they are passed as a JSON array; postings with their weights are cheaper one by one.
  */
 export function addDocument(connection: Connection, namespaceId: number, key: string, logPosition: number, { area, length, terms }: IndexedText): void {
   const areaId = ensureArea(connection, namespaceId, area);
@@ -43,7 +41,7 @@ interface RawDocument {
   readonly sum: number;
 }
 
-/** What the index has of an entry that says it is findable. */
+/** The index record of an entry that is marked as findable; throws if it is missing. */
 export function requireDocument(connection: Connection, namespaceId: number, key: string): RawDocument {
   const found = connection.statement("SELECT area, place, length, terms, sum FROM document WHERE ns = ? AND k = ?").get(namespaceId, key) as RawDocument | undefined;
   if (found === undefined) throw damagedRecord(keyName(key));
@@ -60,19 +58,6 @@ export function removeDocument(connection: Connection, namespaceId: number, key:
   connection.statement("DELETE FROM term WHERE area = ? AND term IN (SELECT value FROM json_each(?)) AND documents = 0").get(found.area, found.terms);
 }
 
-/** What is findable stays so, by other terms: no entry is touched. */
-export function replaceTexts(connection: Connection, namespaceId: number, texts: readonly NewText[]): number {
-  let replaced = 0;
-  for (const { key, revision, index } of texts) {
-    const head = readHead(connection, namespaceId, key);
-    if (head?.findable !== 1 || revisionAt(head.place) !== revision) continue;
-    removeDocument(connection, namespaceId, key);
-    addDocument(connection, namespaceId, key, head.place, index);
-    replaced += 1;
-  }
-  return replaced;
-}
-
 function ensureArea(connection: Connection, namespaceId: number, name: string): number {
   const found = connection.statement("SELECT id FROM area WHERE ns = ? AND name = ?").get(namespaceId, name) as { readonly id: number } | undefined;
   if (found !== undefined) return found.id;
@@ -81,17 +66,14 @@ function ensureArea(connection: Connection, namespaceId: number, name: string): 
   return id;
 }
 
-interface Area {
-  readonly id: number;
+interface SummedArea extends Area {
   readonly name: string;
-  readonly documents: number;
-  readonly length: number;
   readonly sum: number;
 }
 
-/** All of a namespace: they are a handful, and one whose name is damaged is then not taken for one that is not there. */
-export function readAreas(connection: Connection, namespaceId: number): Area[] {
-  const areas = connection.statement("SELECT id, name, documents, length, sum FROM area WHERE ns = ?").all(namespaceId) as Area[];
+/** All areas of a namespace: there are only a few, and an area with a damaged name is not mistaken for a missing one. */
+export function readAreas(connection: Connection, namespaceId: number): SummedArea[] {
+  const areas = connection.statement("SELECT id, name, documents, length, sum FROM area WHERE ns = ?").all(namespaceId) as SummedArea[];
   for (const { id, name, documents, length, sum } of areas) requireSum(areaSum(namespaceId, id, name) - documents - length, sum, areaName, name);
   return areas;
 }
@@ -111,82 +93,65 @@ export const termName = (term: string): string => `the text index of term ${JSON
 
 type SummedPosting = [place: number, weight: number, length: number, sum: number];
 
-function requirePostings(areaId: number, term: string, postings: readonly SummedPosting[]): readonly SummedPosting[] {
+function requirePostings(areaId: number, term: string, postings: SummedPosting[]): SummedPosting[] {
   const start = termSum(areaId, term);
   for (const [logPosition, weight, length, sum] of postings) requireSum(postingSum(start, logPosition, weight, length), sum, termName, term);
   return postings;
 }
 
-/** A search on its way. Candidates are named by place, which no later entry gets, so that its parts may be in different read transactions. */
-export interface TextSearch {
-  /** When the candidates were chosen. */
-  readonly revision: Revision;
-  readonly terms: readonly string[];
-  readonly areas: readonly Area[];
-  readonly frequencies: readonly number[];
-  readonly candidates: SearchCandidates;
-  /** Of the candidates, as JSON. */
-  readonly logPositions: string;
-  /** Positions of the terms whose weights are still to be looked up. */
-  readonly unprobed: number[];
-}
-
-/** Chooses the candidates. */
-export function beginSearch(connection: Connection, space: SqliteNamespaceRow, { areas: names, terms }: SearchQuery): TextSearch {
-  const all = readAreas(connection, space.id);
-  const areas = names.flatMap((name) => all.filter((area) => area.name === name && area.documents > 0));
-  const frequencies = terms.map((term) => areas.reduce((sum, { id }) => sum + countOf(connection, id, term), 0));
-  const candidates = new SearchCandidates(frequencies);
+/** The number of postings is checked against the stored count: a missing posting would silently drop its entry from the results. */
+export function readNewestPostings(connection: Connection, areas: readonly Area[], { term, frequency }: { readonly term: string; readonly frequency: number }): SummedPosting[] {
   const newest = connection.arrayStatement(`SELECT place, weight, length, sum FROM posting WHERE area = ? AND term = ? ORDER BY place DESC LIMIT ${limits.searchCandidatesMax}`);
-  for (const i of candidates.essential) {
-    const term = terms[i] as string;
-    const postings = areas.flatMap(({ id }) => requirePostings(id, term, newest.all(id, term) as SummedPosting[]));
-    // Counted when they were written: one that is missing would leave its entry out without a sign.
-    if (postings.length < Math.min(frequencies[i] as number, limits.searchCandidatesMax)) throw damagedRecord(termName(term));
-    candidates.choose(i, postings);
-  }
-  return { revision: space.revision, terms, areas, frequencies, candidates, logPositions: JSON.stringify(candidates.places), unprobed: candidates.unknown };
+  const postings = areas.flatMap(({ id }) => requirePostings(id, term, newest.all(id, term) as SummedPosting[]));
+  if (postings.length < Math.min(frequency, limits.searchCandidatesMax)) throw damagedRecord(termName(term));
+  return postings;
 }
 
-/** Looks up weights until all are there, or it is time for others: then it gives what to wait for, and is called again. */
-export function probeTerms(connection: Connection, { terms, areas, candidates, logPositions, unprobed }: TextSearch, pause: SearchQuery["pause"]): Promise<void> | undefined {
+export function countTerms(
+  connection: Connection,
+  namespaceId: number,
+  names: readonly string[],
+  terms: readonly string[],
+): { readonly areas: readonly Area[]; readonly frequencies: readonly number[] } {
+  const all = readAreas(connection, namespaceId);
+  const areas = names.flatMap((name) => all.filter((area) => area.name === name && area.documents > 0));
+  return { areas, frequencies: terms.map((term) => areas.reduce((sum, { id }) => sum + countOf(connection, id, term), 0)) };
+}
+
+/** `places`: positions as JSON, sorted, so that lookups in the index are sequential. `isFewer`: the term has few postings compared with them. */
+export function probeTerm(
+  connection: Connection,
+  areas: readonly Area[],
+  term: string,
+  { places, isFewer }: { readonly places: string; readonly isFewer: boolean },
+): SummedPosting[] {
+  // Reading postings in sequence costs about half as much as looking up the same number one by one.
+  const walk = connection.arrayStatement("SELECT place, weight, length, sum FROM posting WHERE area = ? AND term = ?");
   const probe = connection.arrayStatement(
     "SELECT p.place, p.weight, p.length, p.sum FROM json_each(?) AS c CROSS JOIN posting AS p ON p.area = ? AND p.term = ? AND p.place = c.value",
   );
-  for (let i = unprobed.pop(); i !== undefined; i = unprobed.pop()) {
-    const term = terms[i] as string;
-    for (const { id } of areas)
-      for (const [logPosition, weight] of requirePostings(id, term, probe.all(logPositions, id, term) as SummedPosting[])) candidates.weigh(logPosition, i, weight);
-    const turn = pause?.();
-    if (turn !== undefined) return turn;
-  }
-  return undefined;
+  return areas.flatMap(({ id }) => requirePostings(id, term, (isFewer ? walk.all(id, term) : probe.all(places, id, term)) as SummedPosting[]));
 }
 
-/** What of the candidates is live now. */
-export function finishSearch(connection: Connection, space: SqliteNamespaceRow, nowMs: number, search: TextSearch): SearchAnswer {
-  const { areas, frequencies, candidates, logPositions } = search;
+/**
+ * Returns the documents that are live. `isUnchanged`: nothing was committed since they were found, so every document with postings must be in the log
+ * and among the entries, or it is damaged.
+ */
+export function readLiveDocuments(connection: Connection, { id, nowMs }: SpaceRow, places: readonly number[], isUnchanged: boolean): [place: number, key: string][] {
   const found = connection
     .arrayStatement(
       `SELECT ${liveHeadColumns} FROM json_each(?) AS c CROSS JOIN log ON log.id = ${logId("?", "c.value")} CROSS JOIN kv ON kv.ns = ? AND kv.k = log.k AND kv.place = c.value`,
     )
-    .all(logPositions, space.id, space.id) as LiveHead[];
-  // Unless it was replaced or removed since the candidates were chosen, whatever has postings is in the log and among the entries, or damaged.
-  if (found.length < candidates.size && space.revision === search.revision) {
-    const there = new Set(found.map(([logPosition]) => logPosition));
-    throw damagedRecord(rowName(candidates.places.find((logPosition) => !there.has(logPosition)) as number));
+    .all(JSON.stringify(places), id, id) as LiveHead[];
+  if (found.length < places.length && isUnchanged) {
+    const there = new Set(found.map(([place]) => place));
+    throw damagedRecord(rowName(places.find((place) => !there.has(place)) as number));
   }
-  const hits: SearchHit[] = [];
+  const live: [number, string][] = [];
   for (const row of found) {
-    requireLiveHead(space.id, row);
-    const [logPosition, key, , , exp] = row;
-    if (exp === null || exp > nowMs) hits.push(candidates.hit(logPosition, key));
+    requireLiveHead(id, row);
+    const [place, key, , , exp] = row;
+    if (exp === null || exp > nowMs) live.push([place, key]);
   }
-  return {
-    revision: space.revision,
-    documents: areas.reduce((sum, area) => sum + area.documents, 0),
-    totalLength: areas.reduce((sum, area) => sum + area.length, 0),
-    frequencies,
-    hits,
-  };
+  return live;
 }

@@ -4,6 +4,7 @@ import type { Command } from "./command.ts";
 import { completionCommand } from "./completion.ts";
 import { connectCommand } from "./connect-command.ts";
 import { doctorCommand } from "./doctor.ts";
+import { effectCommands } from "./effect-commands.ts";
 import { backupCommand, exportCommand } from "./export-command.ts";
 import { hookCommand } from "./hook-command.ts";
 import { importCommand } from "./import-command.ts";
@@ -14,6 +15,7 @@ import { leaseExecCommand } from "./lease-exec.ts";
 import { listCommands } from "./list-commands.ts";
 import { mcpCommand } from "./mcp-command.ts";
 import { migrateCommand } from "./migrate-command.ts";
+import { proxyCommand } from "./proxy-command.ts";
 import { restoreCommand } from "./restore-command.ts";
 import { serveCommand } from "./serve-command.ts";
 import { tokenCommands } from "./token-command.ts";
@@ -28,10 +30,11 @@ const shorthands: readonly Command[] = [
   toolCommand(requireTool("state_delete"), { path: ["rm"] }),
 ];
 
-/** Commands that are not a tool. A new one is added here and nowhere else. */
+/** Commands that are not tools. Add new ones only here. */
 const plainCommands: readonly Command[] = [
   watchCommand,
   leaseExecCommand,
+  ...effectCommands,
   doctorCommand,
   verifyCommand,
   importCommand,
@@ -50,6 +53,7 @@ const plainCommands: readonly Command[] = [
   mcpCommand,
   serveCommand,
   connectCommand,
+  proxyCommand,
 ];
 
 /** Every command, in the order help and documentation list them. */

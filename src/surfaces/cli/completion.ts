@@ -15,11 +15,11 @@ export const completionCommand: Command = {
   examples: ["source <(holdfast completion bash)", "holdfast completion fish > ~/.config/fish/completions/holdfast.fish"],
   async run({ host, words }) {
     const [shell] = words;
-    // Loaded here, because the table of commands holds this command too.
+    // Imported here because the table of commands contains this command.
     const commands = (await import("./commands.ts")).commands.map((command) => ({ ...command, flags: flagsOf(command, host.flags) }));
     const everywhere = [...commonFlags, ...host.flags]
       .filter(({ hidden }) => hidden !== true)
-      // Which profiles there are, the settings do not know.
+      // The settings do not know the list of profiles.
       .map((flag) => (flag.name === "profile" ? { ...flag, choices: profiles } : flag));
     if (shell === "fish") host.stdout.write(fishScript(commands, everywhere));
     else if (shell === "bash" || shell === "zsh") host.stdout.write(bashScript(commands, everywhere, shell));

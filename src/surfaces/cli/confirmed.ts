@@ -9,7 +9,7 @@ export interface Question {
   readonly json: boolean;
 }
 
-/** Asks on a terminal, and takes only a yes. Without a terminal, --yes is required. */
+/** Asks on a terminal and accepts only a yes. Without a terminal, --yes is required. */
 export async function confirmed(host: CliHost, { question, otherwise, yes, json }: Question): Promise<boolean> {
   if (yes) return true;
   if (!host.stdinIsTerminal || json)

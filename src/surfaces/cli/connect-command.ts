@@ -1,12 +1,12 @@
 import { HoldfastError } from "../../kernel/errors.ts";
 import type { Command } from "./command.ts";
 
-/** Only described here: main runs it itself, without loading the command line, so that clients see a fast start. */
+/** Only the description: main runs this command itself, without loading the command line, so that it starts fast. */
 export const connectCommand: Command = {
   path: ["connect"],
-  summary: "Serve MCP over standard input and output, forwarded to a running server",
+  summary: "Forward MCP over stdio to a running server",
   details:
-    "For clients that can only start a program. All messages are forwarded, in both eras of the protocol. While the server cannot be reached, requests wait briefly and are then answered with an error. Subscriptions and sessions resume when the server is back. A call that may have arrived is sent again only if it carries a request key.\n\nThe token is read from HOLDFAST_TOKEN or --token-file, never from the URL. The command ends when standard input ends, with exit code 6 if the last requests were not answered.",
+    "Serves MCP over standard input and output for clients that can only start a program. All messages are forwarded, in MCP 2026-07-28 and in earlier revisions. While the server cannot be reached, requests wait briefly and are then answered with an error. Subscriptions and sessions resume when the server is back. A call that may have arrived is sent again only if it carries a request key.\n\nThe token is read from HOLDFAST_TOKEN or --token-file, never from the URL. The command ends when standard input ends, with exit code 6 if the last requests were not answered.",
   operands: "<url>",
   operandMeanings: [{ name: "url", meaning: "The server's URL, with or without /mcp; /ns/NAME/mcp selects a namespace." }],
   flags: [],

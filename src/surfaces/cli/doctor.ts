@@ -9,6 +9,7 @@ import { tokenCost } from "../../tools/token-cost.ts";
 import { checkNamespace } from "../../transfer/stores/check-namespace.ts";
 import type { CliHost, CliRuntime, Command, Invocation } from "./command.ts";
 import { exitCodes } from "./command.ts";
+import { embeddingsFindings } from "./embeddings-finding.ts";
 import { notesFindings } from "./notes-finding.ts";
 import { stuckFindings } from "./stuck-work.ts";
 import type { TextStyle } from "./terminal-text.ts";
@@ -18,7 +19,7 @@ export interface Finding {
   readonly check: string;
   readonly status: "ok" | "warn" | "fail";
   readonly says: string;
-  /** What to do about it, where the finding does not say so itself. */
+  /** The remedy, if the finding does not name it. */
   readonly fix?: string;
 }
 
@@ -41,7 +42,7 @@ async function runDoctor({ host, flags, json }: Invocation): Promise<number> {
     findings.push(...(await examine(runtime, host, flags.deep === true)));
   } catch (error) {
     if (!isHoldfastError(error) || error.code === "invalid_input") throw error;
-    // Before the first use this is as it should be.
+    // Before the first use, a missing store is normal.
     const isFresh = error.code === "not_found";
     findings.push({ check: "store", status: isFresh ? "warn" : "fail", says: error.localMessage ?? error.message, fix: error.hint ?? errorCodes[error.code].meaning });
   }
@@ -52,7 +53,7 @@ async function runDoctor({ host, flags, json }: Invocation): Promise<number> {
   return failed ? errorCodes.store_unsupported.exit : exitCodes.ok;
 }
 
-/** The floor is what the package says; Node 20 works but gets no more fixes. */
+/** The minimum is the package's; Node 20 works but gets no more fixes. */
 export function checkNode(nodeVersion: string): Finding {
   const [major = 0, minor = 0] = nodeVersion.split(".").map(Number);
   const says = `Node ${nodeVersion}`;
@@ -71,6 +72,7 @@ async function examine(runtime: CliRuntime, host: CliHost, deep: boolean): Promi
     ...(await fileFindings(config.store)),
     ...(await stuckFindings(base)),
     ...(await notesFindings(base)),
+    ...(await embeddingsFindings(base, config)),
     ...(deep ? await readEverything(runtime, host) : []),
   ];
 }
@@ -91,7 +93,7 @@ function engineFindings({ engine, durability, facts, warnings }: EngineHealth): 
   ];
 }
 
-/** Warnings with a finding of their own: one warning for one cause. */
+/** Warnings that have their own finding, so that one cause is reported once. */
 const ownFindings: readonly EngineWarning["about"][] = ["clock", "durability", "file mode"];
 
 function clockFinding(warnings: EngineHealth["warnings"]): Finding {
@@ -123,7 +125,7 @@ function durabilityFinding(engine: string, durability: string, facts: EngineHeal
 
 const freeBytesMin = 256 * 1024 * 1024;
 
-/** Files that others may read, and a disk that is about to be full. */
+/** Files that other users may read, and a disk that is almost full. */
 export async function fileFindings(storeUrl: string): Promise<Finding[]> {
   if (!storeUrl.startsWith("sqlite:")) return [];
   const path = storeUrl.slice("sqlite:".length);
@@ -133,7 +135,7 @@ export async function fileFindings(storeUrl: string): Promise<Finding[]> {
     const folder = dirname(path);
     const folderMode = statSync(folder).mode;
     if (open.length > 0) findings.push({ check: "file modes", status: "warn", says: "other users of this machine can read the store", fix: `chmod 600 ${open.join(" ")}` });
-    // The sticky bit (as on /tmp) keeps others from replacing the file.
+    // The sticky bit (as on /tmp) prevents others from replacing the file.
     else if ((folderMode & 0o002) !== 0 && (folderMode & 0o1000) === 0)
       findings.push({ check: "file modes", status: "warn", says: "any user can replace files in the store's folder", fix: `chmod o-w ${folder}` });
     else findings.push({ check: "file modes", status: "ok", says: "only this user can read the store" });
@@ -147,7 +149,7 @@ export async function fileFindings(storeUrl: string): Promise<Finding[]> {
   return findings;
 }
 
-/** Every namespace, through the engine as any reader would, and the engine's files where it has its own. Progress goes to a terminal only. */
+/** Reads every namespace through the engine, as any reader would, and checks the engine's files if it has its own. Shows progress only on a terminal. */
 async function readEverything({ engine }: CliRuntime, { stderr }: CliHost): Promise<Finding[]> {
   let seen = 0;
   const progress =

@@ -80,7 +80,7 @@ function countOf(namespaces: readonly string[]): string {
   return `${named} namespace${named === 1 ? "" : "s"}${named === namespaces.length ? "" : " and the access tokens"}`;
 }
 
-/** Namespaces as of one revision each, in a store without writers. */
+/** Copies namespaces, each as of one revision, into a store without writers. */
 async function takeSnapshots(
   host: CliHost,
   { base, config, engine: whole }: CliRuntime,
@@ -121,7 +121,7 @@ async function takeSnapshots(
   return sides;
 }
 
-/** What a pipe does not take at once must not gather in memory. */
+/** Waits while the pipe is full, so that output does not pile up in memory. */
 async function writeOut(stdout: Output, lines: AsyncIterable<string>, signal: AbortSignal): Promise<void> {
   const { chunksOf } = await import("../../transfer/files/write-file.ts");
   for await (const chunk of chunksOf(lines)) {

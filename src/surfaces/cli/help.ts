@@ -13,6 +13,9 @@ export const widthOf = ({ columns = 80 }: Output): number => Math.max(40, Math.m
 
 export const usageOf = (command: Command): string => ["holdfast", ...command.path, command.operands].filter((part) => part !== "").join(" ");
 
+/** Flags go before a `--`: the words after it are another command's. */
+const withFlags = (usage: string): string => usage.replace(/(?= \[?-- |$)/, " [flags]");
+
 export const flagUsage = ({ name, takes }: DocumentedFlag): string => `--${name}${takes === undefined ? "" : ` ${takes}`}`;
 
 /** The command's own flags, and the settings that only this command uses. */
@@ -26,7 +29,7 @@ export function commandHelp(command: Command, { stdout, flags: everywhere }: Pic
   const flags = flagsOf(command, everywhere);
   return [
     `${wrap(command.summary, width)}\n`,
-    `Usage: ${usageOf(command)}${flags.length > 0 ? " [flags]" : ""}\n`,
+    `Usage: ${flags.length > 0 ? withFlags(usageOf(command)) : usageOf(command)}\n`,
     command.details === undefined ? "" : `${wrap(command.details, width)}\n`,
     section(
       "Arguments",

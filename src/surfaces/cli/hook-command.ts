@@ -3,7 +3,7 @@ import type { Command } from "./command.ts";
 
 const events = ["session-start", "pre-compact", "post-compact", "session-end"] as const;
 
-/** Only described here: main runs hooks itself, without loading the command line, because an agent waits for them. */
+/** Only the description: main runs hooks itself, without loading the command line, because an agent waits for them. */
 export const hookCommand: Command = {
   path: ["hook"],
   summary: "Answer a client's hook: restore the agent's context, or save the state of its work",

@@ -8,7 +8,7 @@ import { confirmed } from "./confirmed.ts";
 import type { TextStyle } from "./terminal-text.ts";
 import { bold, safeText, styleFor, table, yellow } from "./terminal-text.ts";
 
-/** Spelled out here so that the readers are loaded only when something is imported. */
+/** Repeated here so that the readers are loaded only for an import. */
 const sources: readonly SourceName[] = ["agentcheckpoint", "sidecar", "goldfish", "sage", "mirror"];
 const isSource = (word: string): word is SourceName => (sources as readonly string[]).includes(word);
 
@@ -70,7 +70,7 @@ async function runImportCommand({ host, flags, words, json }: Invocation): Promi
     importRecords(scope, reading, {
       dryRun: isDryRun,
       workspaceOf: workspaces.of,
-      // Files that are being read in need no copies of themselves.
+      // Mirror files that are being imported need no new copies.
       mirror: reading.source === "mirror" ? undefined : base.server.mirror,
       onProgress: progressLine(host, isDryRun ? "reading" : "importing"),
     });
@@ -94,7 +94,7 @@ async function isOurs(path: string): Promise<boolean> {
 
 const missingPath = (): HoldfastError => invalidInput("<path>", "is missing; pass the database file or the folder to import");
 
-/** One line, written over and over; nothing where it is not a terminal. */
+/** One line that is overwritten; nothing if the output is not a terminal. */
 function progressLine({ stderr }: CliHost, verb: string): ((done: number, all: number) => void) | undefined {
   if (stderr.isTTY !== true) return undefined;
   let shown = -1;

@@ -5,7 +5,7 @@ import { exitCodes } from "./command.ts";
 import type { TextStyle } from "./terminal-text.ts";
 import { bold, green, red, safeText, styleFor } from "./terminal-text.ts";
 
-/** Spelled out here so that what knows the clients' files is loaded only when one is changed. */
+/** Repeated here so that the code for clients' files is loaded only when one is changed. */
 const clients = [
   "claude-code",
   "claude-desktop",
@@ -52,6 +52,12 @@ export const installCommand: Command = {
         "With --http: the environment variable that holds the token. The client's file refers to it; the token itself is never written. Default: HOLDFAST_TOKEN for an address other than this machine's. Pass `none` if the client signs in by itself.",
     },
     { name: "server-only", meaning: "Leave out skills, hooks and instructions." },
+    {
+      name: "wrap",
+      takes: "SERVER",
+      meaning:
+        "Put `holdfast proxy` in front of another MCP server, which the client already has under this name. Installs nothing else. Without a client, changes every client that has such a server.",
+    },
   ],
   examples: [
     "holdfast install claude-code",
@@ -61,6 +67,7 @@ export const installCommand: Command = {
     "holdfast install vscode --http http://127.0.0.1:8000/mcp",
     "holdfast install codex --http https://holdfast.example.com/mcp --token-env TEAM_TOKEN",
     "holdfast install claude-desktop --http https://holdfast.example.com/mcp --token-file ~/.config/holdfast/token",
+    "holdfast install --wrap mail claude-code",
   ],
   run: (invocation) => changeClient("install", invocation),
 };
@@ -72,27 +79,50 @@ export const uninstallCommand: Command = {
     "Removes the server, skills, hooks and instructions, the files and folders that install created, and the copies it kept. A file that has not been edited since gets its earlier content back byte for byte; in an edited file only Holdfast's part is removed. Stored data is kept.",
   operands: "<client>",
   operandMeanings: [clientOperand],
-  flags: [...changeFlags],
-  examples: ["holdfast uninstall claude-code", "holdfast uninstall cursor --scope project --yes"],
+  flags: [
+    ...changeFlags,
+    {
+      name: "wrap",
+      takes: "SERVER",
+      meaning:
+        "Remove `holdfast proxy` from in front of this server and restore the server's entry. Removes nothing else. Without a client, changes every client that has such a server.",
+    },
+  ],
+  examples: ["holdfast uninstall claude-code", "holdfast uninstall cursor --scope project --yes", "holdfast uninstall --wrap mail"],
   run: (invocation) => changeClient("uninstall", invocation),
 };
 
 async function changeClient(action: "install" | "uninstall", { host, flags, words, json }: Invocation): Promise<number> {
   const [client, ...others] = words;
+  if (others.length > 0) throw invalidInput("<client>", "must be one client");
+  const scope = (flags.scope as string | undefined) ?? "user";
+  if (typeof flags.wrap === "string") {
+    const other = (["print", "http", "token-env", "server-only"] as const).find((name) => flags[name] !== undefined);
+    if (other !== undefined) throw invalidInput("--wrap", `cannot be combined with --${other}`);
+    return changeFiles(action, await host.planClientWrap(flags, { action, server: flags.wrap, client, scope }), client ?? null, { host, flags, json });
+  }
   if (flags.print === true) {
     if (client !== undefined) throw invalidInput("--print", `is for clients that install does not support; leave out ${quotedName(client)}`);
     return printServer({ host, flags, json });
   }
   if (client === undefined) throw invalidInput("<client>", `must be one of ${clientNames}; use install --print for any other`);
-  if (others.length > 0) throw invalidInput("<client>", "must be one client");
   const plan = await host.planClientChange(flags, {
     action,
     client,
-    scope: (flags.scope as string | undefined) ?? "user",
+    scope,
     http: flags.http as string | undefined,
     tokenEnv: flags["token-env"] as string | undefined,
     serverOnly: flags["server-only"] === true,
   });
+  return changeFiles(action, plan, client, { host, flags, json });
+}
+
+async function changeFiles(
+  action: "install" | "uninstall",
+  plan: ClientPlan,
+  client: string | null,
+  { host, flags, json }: Pick<Invocation, "host" | "flags" | "json">,
+): Promise<number> {
   const { changes } = plan;
   const dryRun = flags["dry-run"] === true;
   if (!json) host.stdout.write(renderPlan(plan, action, dryRun, styleFor(host.stdout, plan.colourAllowed, 0)));

@@ -36,7 +36,7 @@ const knowledgeListCommand = listCommand({
   },
 });
 
-/** Contents may be long, so a list has titles. */
+/** Contents may be long, so a list shows titles. */
 function toRow(note: Note) {
   const { content, ...answer } = noteAnswer(note);
   return { ...answer, title: noteTitle(note) };

@@ -1,13 +1,13 @@
-import type { ChildProcess } from "node:child_process";
 import { spawn } from "node:child_process";
-import { constants, hostname } from "node:os";
+import { hostname } from "node:os";
 import type { AcquireResult } from "../../domain/leases/leases.ts";
 import { acquireLease, releaseLease, renewLease } from "../../domain/leases/leases.ts";
-import { durationForms, formatDuration, parseDurationMs } from "../../kernel/duration.ts";
+import { formatDuration } from "../../kernel/duration.ts";
 import { errorCodes, HoldfastError, invalidInput } from "../../kernel/errors.ts";
-import { quotedName } from "../../kernel/nearest.ts";
+import { keepHold } from "../../kernel/keep-alive.ts";
 import type { Scope } from "../../store/transact.ts";
 import { ownWorkspaceId } from "../../tools/own-workspace.ts";
+import { endOfChild, readMs, signalProcess } from "./child-command.ts";
 import type { CliHost, CliRuntime, Command, Invocation } from "./command.ts";
 import { exitCodes } from "./command.ts";
 import { safeText } from "./terminal-text.ts";
@@ -46,10 +46,10 @@ async function runLeaseExec({ host, flags, words, rest }: Invocation): Promise<n
   if (ttlMs < 300) throw invalidInput("--ttl", "must be at least 300ms: the lease is renewed in the background");
   await using runtime = await host.open(flags);
   if (runtime.config.readOnly) throw new HoldfastError("read_only", "lease exec changes the store, and this command was started read-only.");
-  // One name per run: two of them in one terminal must not take each other for the same holder.
+  // One name per run: two runs in one terminal must not be taken for the same holder.
   const holder = runtime.config.agent ?? `${runtime.base.writer}@${hostname()}:${process.pid}`;
   const interrupted = new AbortController();
-  // One listener from here to the end: without any, a signal would end this process and leave the command alone.
+  // One listener from here to the end: without one, a signal would end this process and leave the command running.
   const onSignal = { act: (_signal: NodeJS.Signals): void => interrupted.abort() };
   const stopListening = host.onSignal((signal) => onSignal.act(signal));
   try {
@@ -68,7 +68,7 @@ interface Plan {
   readonly command: string;
   readonly commandArgs: readonly string[];
   readonly interrupted: AbortSignal;
-  /** What a signal does: first it ends the waiting, later it is passed on to the command. */
+  /** The effect of a signal: at first it ends the wait, later it is passed on to the command. */
   readonly onSignal: { act: (signal: NodeJS.Signals) => void };
 }
 
@@ -83,7 +83,7 @@ async function runUnderLease(host: CliHost, runtime: CliRuntime, plan: Plan): Pr
     return exitCodes.interrupted;
   }
   if (!acquired.ok) return refuse(host, acquired, scope);
-  // After a wait it is unknown when the lease began; the first renewal, sent at once, shows it.
+  // After a wait, the start of the lease is unknown; the first renewal, sent at once, reveals it.
   const waited = waitMs > 0;
   const lease: Held = {
     scope: { ...scope, signal: undefined },
@@ -98,7 +98,7 @@ async function runUnderLease(host: CliHost, runtime: CliRuntime, plan: Plan): Pr
   try {
     return await runHolding(host, runtime, lease, plan);
   } finally {
-    // A lease that this holder had already belongs to an outer `lease exec`, which releases it.
+    // A lease that this holder already had belongs to an outer `lease exec`, which releases it.
     if (!acquired.renewed) await giveUp(lease);
   }
 }
@@ -116,8 +116,8 @@ interface Held {
 
 async function runHolding(host: CliHost, runtime: CliRuntime, lease: Held, { command, commandArgs, onSignal }: Plan): Promise<number> {
   const { config } = runtime;
-  // Without a terminal the command gets a process group of its own, so that its children are stopped with it.
-  // On a terminal it must stay in ours: another group could not read from it, and Ctrl-C reaches it already.
+  // Without a terminal the command gets its own process group, so that its children are stopped with it.
+  // On a terminal it must stay in ours: another group could not read from the terminal, and Ctrl-C already reaches it.
   const ownGroup = !host.stdinIsTerminal && process.platform !== "win32";
   const env = host.childEnvironment({
     HOLDFAST_LEASE: lease.resource,
@@ -128,8 +128,8 @@ async function runHolding(host: CliHost, runtime: CliRuntime, lease: Held, { com
   });
   const child = spawn(command, commandArgs, { stdio: "inherit", env, detached: ownGroup });
   const signalChild = (signal: NodeJS.Signals | 0): boolean => signalProcess(child, signal, ownGroup);
-  const ended = exitOf(child, (exitCode, why) => {
-    host.stderr.write(`holdfast: <command>: ${safeText(JSON.stringify(command))} ${why}\n`);
+  const ended = endOfChild(child, "exit").then(({ exitCode, problem }) => {
+    if (problem !== undefined) host.stderr.write(`holdfast: <command>: ${safeText(JSON.stringify(command))} ${problem}\n`);
     return exitCode;
   });
   onSignal.act = (signal) => {
@@ -145,7 +145,7 @@ async function runHolding(host: CliHost, runtime: CliRuntime, lease: Held, { com
     host.stderr.write(`holdfast: ${safeText(loss.message)}; stopping the command\n`);
     signalChild("SIGTERM");
     const { clock } = lease.scope;
-    // The command may end at once and leave children behind that do not: the whole group has to be gone.
+    // The command may end at once and leave children running: the whole group must be gone.
     for (const untilMs = clock.nowMs() + loss.graceMs; clock.nowMs() < untilMs && signalChild(0); ) await clock.sleep(Math.min(50, loss.graceMs));
     signalChild("SIGKILL");
     await ended;
@@ -156,7 +156,7 @@ async function runHolding(host: CliHost, runtime: CliRuntime, lease: Held, { com
   }
 }
 
-/** A store that does not answer must not hold up the end: the lease lapses by itself. */
+/** A store that does not respond must not delay the end: the lease lapses by itself. */
 async function giveUp({ scope, resource, holder, token }: Held): Promise<void> {
   const answered = new AbortController();
   const released = releaseLease(scope, { resource, holder, token }).catch(() => undefined);
@@ -172,48 +172,15 @@ interface Loss {
 
 /**
  * Renews until the signal aborts (undefined) or the lease must be given up. The deadline counts from before each renewal was sent,
- * so it never lies after the store's. When the store stays silent, the command is stopped early enough to be gone at the deadline.
+ * so it is never later than the store's. If the store does not respond, the command is stopped early enough to be gone at the deadline.
  */
 async function keepLease({ scope, resource, holder, token, ttlMs, graceMs, grantedAtMs, renewAtOnce }: Held, signal: AbortSignal): Promise<Loss | undefined> {
-  const { clock } = scope;
   const reserveMs = Math.min(graceMs, ttlMs / 3);
-  let deadlineMs = grantedAtMs + ttlMs;
-  let pauseMs = renewAtOnce ? 0 : ttlMs / 3;
-  for (;;) {
-    await clock.sleep(Math.max(1, Math.min(pauseMs, deadlineMs - reserveMs - clock.nowMs())), signal);
-    if (signal.aborted) return undefined;
-    const sentAtMs = clock.nowMs();
-    if (sentAtMs >= deadlineMs - reserveMs) return { message: `the lease on ${resource} could not be renewed for ${formatDuration(ttlMs - reserveMs)}`, graceMs: reserveMs };
-    const renewal = renewLease(scope, { resource, holder, ttlMs, token }).catch(() => undefined);
-    // A store that hangs must not make us miss the deadline.
-    const answer = await Promise.race([renewal, clock.sleep(deadlineMs - reserveMs - sentAtMs, signal).then(() => undefined)]);
-    if (signal.aborted) return undefined;
-    if (answer?.ok === false) return { message: `the lease on ${resource} was lost${answer.heldBy === undefined ? "" : ` to ${answer.heldBy}`}`, graceMs };
-    if (answer?.ok === true) deadlineMs = sentAtMs + ttlMs;
-    pauseMs = answer?.ok === true ? ttlMs / 3 : Math.min(1_000, ttlMs / 10);
-  }
-}
-
-/** As shells tell it: scripts know these two numbers. */
-const notStarted = { notFound: 127, other: 126 } as const;
-
-function exitOf(child: ChildProcess, fail: (exitCode: number, why: string) => number): Promise<number> {
-  return new Promise((resolve) => {
-    child.once("error", ({ code }: NodeJS.ErrnoException) =>
-      resolve(code === "ENOENT" ? fail(notStarted.notFound, "was not found") : fail(notStarted.other, `cannot be started (${code ?? "unknown reason"})`)),
-    );
-    child.once("exit", (code, signal) => resolve(code ?? 128 + (constants.signals[signal as NodeJS.Signals] ?? 0)));
-  });
-}
-
-/** Signal 0 only checks. False: no process is left to receive it. */
-function signalProcess(child: ChildProcess, signal: NodeJS.Signals | 0, group: boolean): boolean {
-  if (child.pid === undefined || (!group && child.exitCode !== null)) return false;
-  try {
-    return process.kill(group ? -child.pid : child.pid, signal);
-  } catch {
-    return false;
-  }
+  const renew = () => renewLease(scope, { resource, holder, ttlMs, token });
+  const loss = await keepHold({ clock: scope.clock, ttlMs, reserveMs, grantedAtMs, renewAtOnce, renew }, signal);
+  if (loss === undefined) return undefined;
+  if (loss.is === "silent") return { message: `the lease on ${resource} could not be renewed for ${formatDuration(loss.forMs)}`, graceMs: reserveMs };
+  return { message: `the lease on ${resource} was lost${loss.heldBy === undefined ? "" : ` to ${loss.heldBy}`}`, graceMs };
 }
 
 function refuse(host: CliHost, refusal: Extract<AcquireResult, { ok: false }>, { clock }: Scope): number {
@@ -224,11 +191,4 @@ function refuse(host: CliHost, refusal: Extract<AcquireResult, { ok: false }>, {
   if (refusal.heldBy === self)
     host.stderr.write(`holdfast: that is this terminal; pass --agent ${safeText(self)} to run the command under that lease, or release it with holdfast lease release\n`);
   return exitCodes.negative;
-}
-
-function readMs(name: string, given: unknown, fallbackMs: number): number {
-  if (given === undefined) return fallbackMs;
-  const ms = parseDurationMs(String(given));
-  if (ms === undefined) throw invalidInput(`--${name}`, `must be ${durationForms} (got ${quotedName(String(given))})`);
-  return ms;
 }

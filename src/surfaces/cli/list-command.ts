@@ -17,21 +17,21 @@ const pageFlags: readonly DocumentedFlag[] = [
 interface ListRequest {
   readonly limit: number;
   readonly cursor?: string;
-  /** What narrows the list, without what was not given. */
+  /** The given filters. */
   readonly filter: Readonly<Record<string, string>>;
 }
 
 interface ListDefinition extends Pick<Command, "summary" | "details" | "operandMeanings"> {
   readonly path: readonly [string, string];
-  /** The operand and the flags that narrow the list. */
+  /** The operand and the flags that filter the list. */
   readonly operand?: string;
   readonly filters?: readonly DocumentedFlag[];
   readonly examples: readonly string[];
-  /** The answer as `--json` prints it: the list under the field of its shape, and `cursor`. */
+  /** The result as `--json` prints it: the list under the field of its shape, and `cursor`. */
   read(runtime: CliRuntime, request: ListRequest): Promise<Readonly<Record<string, unknown>>>;
 }
 
-/** A command that lists what a domain function reads: a table, `--long` or `--json`, one page at a time. */
+/** A command that lists the results of a domain function: as a table, with `--long` or with `--json`, one page at a time. */
 export const listCommand = ({ operand, filters = [], read, ...rest }: ListDefinition): Command => ({
   ...rest,
   operands: operand === undefined ? "" : `[${operand}]`,

@@ -9,7 +9,7 @@ import { clearLine, interruptible, namedNamespaces, rateLine, shownNamespace, st
 import type { TextStyle } from "./terminal-text.ts";
 import { safeText, styleFor, table } from "./terminal-text.ts";
 
-/** What import and restore share: a file that export or backup wrote, into namespaces that are empty. */
+/** Shared by import and restore: loads a file that export or backup wrote into empty namespaces. */
 
 /** `holdfast import FILE`: the original store is no longer used, and this one continues exactly where it ended. */
 export const importFile = (invocation: Invocation, path: string): Promise<number> => loadFile(invocation, path, { verb: "import", done: "Imported", leaps: false });
@@ -95,7 +95,7 @@ async function withoutTokensWhereSomeAre(engine: Engine, into: ReadonlyMap<strin
   return kept;
 }
 
-/** `ofThen`: as of an earlier moment, to which access must not go back. */
+/** `ofThen`: the state at an earlier time. Access tokens are left out then, so that access does not go back in time. */
 async function chooseNamespaces(flags: Invocation["flags"], path: string, ofThen: boolean): Promise<ReadonlyMap<string, string>> {
   const { readHeader } = await import("../../transfer/files/read-export.ts");
   const { namespaces } = await readHeader(path);

@@ -1,7 +1,7 @@
 import { HoldfastError } from "../../kernel/errors.ts";
 import type { Command } from "./command.ts";
 
-/** Only described here: main serves MCP itself, without loading the command line, so that clients see a fast start. */
+/** Only the description: main serves MCP itself, without loading the command line, so that it starts fast. */
 export const mcpCommand: Command = {
   path: ["mcp"],
   summary: "Serve MCP over standard input and output",

@@ -39,7 +39,7 @@ export const migrateCommand: Command = {
 
 interface Ends {
   readonly from: CliRuntime;
-  /** Absent in a dry run where there is no store yet. */
+  /** Absent in a dry run if the store does not exist yet. */
   readonly to: CliRuntime | undefined;
   readonly fromUrl: string;
   readonly toUrl: string;
@@ -72,7 +72,7 @@ async function runMigrate({ host, flags, words, json }: Invocation): Promise<num
 
 const engineOf = (runtime: CliRuntime): Engine => runtime.engine;
 
-/** The words under which half-done work is found again. */
+/** The name by which unfinished work is found again. */
 const jobName = (namespace: string, url: string): string => `migration of ${JSON.stringify(namespace)} from ${storeAddress(url)}`;
 
 interface Job {
@@ -133,7 +133,7 @@ interface Side {
 
 const factsOf = async ({ engine, namespace }: Side): Promise<NamespaceFacts> => (await engine.dump(namespace, { part: "keys" })).facts;
 
-/** What is there is what the source was at that moment: an earlier run, stopped at a later namespace, copied it whole. */
+/** The destination equals the source at that moment: an earlier run, stopped at a later namespace, copied it completely. */
 async function readCopy(source: Side, destination: Side): Promise<Moved | undefined> {
   const facts = await factsOf(destination);
   if (facts.seal !== undefined || facts.revision === 0) return undefined;
@@ -142,7 +142,7 @@ async function readCopy(source: Side, destination: Side): Promise<Moved | undefi
   return compared.equal ? { ok: true, facts, records: compared.records, sha256: compared.sha256, pausedMs: 0 } : undefined;
 }
 
-/** To this very store, and complete there: an earlier run got that far. */
+/** Moved to this very store, and complete there: an earlier run got that far. */
 async function isMovedAlready(source: Side, destination: Side, to: string): Promise<boolean> {
   const { seal } = await factsOf(source);
   if (seal?.state !== "moved" || seal.to !== to) return false;
@@ -168,8 +168,10 @@ function render(
     return moved.ok ? [shownNamespace(namespace), String(moved.facts.revision), String(moved.records), "equal"] : [shownNamespace(namespace), "", "", "DIFFERENT"];
   });
   const failed = done.flatMap(({ namespace, moved }) => (moved !== "already moved" && !moved.ok ? [{ namespace, difference: moved.difference }] : []))[0];
-  const last =
-    failed === undefined
+  const isDone = done.every(({ moved }) => moved === "already moved");
+  const last = isDone
+    ? `Nothing was moved: an earlier run moved everything to ${to}. Use that store: --store or HOLDFAST_STORE.\n`
+    : failed === undefined
       ? `${staysOpen ? "Copied" : "Moved"} from ${from} to ${to}; compared record by record.${staysOpen ? "" : ` Use the new store from now on: --store or HOLDFAST_STORE.`}\n`
       : `The copy of ${safeText(JSON.stringify(failed.namespace))} is not equal: ${safeText(failed.difference)}. The source is open and unchanged. Run the same command to copy that namespace again, or undo with --undo.\n`;
   return `${table(["namespace", "revision", "records", "compared"], rows, style)}\n${last}`;

@@ -2,7 +2,7 @@ import { findNotesWithoutQuestions } from "../../domain/knowledge/notes-without-
 import type { ToolBase } from "../../tools/run-tool.ts";
 import type { Finding } from "./doctor.ts";
 
-/** How many active notes only their own words lead to; nothing where there are no notes. */
+/** How many active notes can only be found by their own words; nothing if there are no notes. */
 export async function notesFindings(base: ToolBase): Promise<Finding[]> {
   const { recallable, without, more } = await findNotesWithoutQuestions(base);
   if (recallable === 0) return [];

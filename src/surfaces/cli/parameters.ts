@@ -4,7 +4,7 @@ import { requestKeyArgument } from "../../tools/tool.ts";
 import type { DocumentedFlag } from "./command.ts";
 import { parameterMeanings } from "./parameter-meanings.ts";
 
-/** How a parameter is written on the command line. */
+/** The form of a parameter on the command line. */
 export type ParameterKind = "text" | "integer" | "number" | "duration" | "switch" | "map" | "texts" | "lease" | "leases" | "json" | "value";
 
 export interface Parameter {
@@ -14,7 +14,7 @@ export interface Parameter {
   readonly required: boolean;
   readonly meaning: string;
   readonly choices?: readonly string[];
-  /** Written by its place, not by its flag. */
+  /** Given by position, not by flag. */
   readonly isPositional?: boolean;
 }
 
@@ -26,10 +26,10 @@ interface PropertySchema {
   readonly items?: PropertySchema;
 }
 
-/** Given by `--agent` on every command, so they need no flag of their own. */
+/** `--agent` sets these on every command, so they need no flag of their own. */
 export const agentProperties: readonly string[] = ["agent_id", "holder_id"];
 
-/** The parameters of a tool, derived from its schema alone. */
+/** The parameters of a tool, derived from its schema. */
 export function parametersOf(tool: Tool): readonly Parameter[] {
   const { properties = {}, required = [] } = describeTool(tool).inputSchema as { properties?: Record<string, PropertySchema>; required?: readonly string[] };
   return Object.entries(properties)
@@ -44,7 +44,7 @@ export function parametersOf(tool: Tool): readonly Parameter[] {
     }));
 }
 
-/** `ttl_seconds` is written `--ttl 60s`: the unit is part of the value. `checkpointId` is `--checkpoint-id`. `tags`, said once for each, is `--tag`. */
+/** `ttl_seconds` becomes `--ttl 60s`: the unit is part of the value. `checkpointId` becomes `--checkpoint-id`. `tags`, repeated for each tag, becomes `--tag`. */
 function flagOf(property: string, kind: ParameterKind): string {
   const flag = property
     .replace(/_seconds$/, "")
@@ -94,7 +94,7 @@ const repeated: readonly ParameterKind[] = ["map", "texts", "leases"];
 
 export const toFlag = ({ flag, kind, meaning, choices }: Parameter): DocumentedFlag => ({
   name: flag,
-  // The tool's own word works too.
+  // The tool's own name also works.
   aliases: repeated.includes(kind) ? [`${flag}s`] : undefined,
   takes: choices === undefined ? takes[kind] : choices.join("|"),
   repeats: repeated.includes(kind),

@@ -6,15 +6,15 @@ import type { FlagValue } from "./argv.ts";
 import type { CliHost } from "./command.ts";
 import type { Parameter } from "./parameters.ts";
 
-/** More than any commit may carry: reading on would only fill the memory. */
+/** More than any commit may carry: reading more would only fill the memory. */
 const inputBytesMax = 8 * 1024 * 1024;
 
-/** `asText`: values are stored as the text they are, never read as JSON. */
+/** `asText`: values are stored as text, never parsed as JSON. */
 export interface ArgumentOptions {
   readonly asText: boolean;
 }
 
-/** One parameter's text or texts into what the tool's schema expects. */
+/** Converts the text or texts of one parameter into what the tool's schema expects. */
 export async function readArgument(parameter: Parameter, given: FlagValue, host: Pick<CliHost, "stdin">, options: ArgumentOptions): Promise<unknown> {
   const { kind } = parameter;
   if (kind === "switch") return given === true;
@@ -45,7 +45,7 @@ export async function readArgument(parameter: Parameter, given: FlagValue, host:
 
 const nameOf = ({ flag, property, isPositional }: Parameter): string => (isPositional === true ? `<${property}>` : `--${flag}`);
 
-/** A positional argument of a repeatable parameter comes as one text. */
+/** A positional argument of a repeatable parameter arrives as one text. */
 const asTexts = (given: FlagValue): readonly string[] => (typeof given === "string" ? [given] : (given as readonly string[]));
 
 function readNumber(parameter: Parameter, text: string, form: RegExp, allowed: string): number {
@@ -73,10 +73,15 @@ function readMap(parameter: Parameter, texts: readonly string[]): Record<string,
 /** `deploy:17`, or a JSON object; the token is the part after the last colon. */
 function readLease(parameter: Parameter, text: string): unknown {
   if (text.startsWith("{")) return parseJson(parameter, text);
+  const { resource, token } = parseLease(nameOf(parameter), text);
+  return { resource_id: resource, token };
+}
+
+export function parseLease(field: string, text: string): { readonly resource: string; readonly token: number } {
   const colon = text.lastIndexOf(":");
   const token = text.slice(colon + 1);
-  if (colon < 1 || !/^\d+$/.test(token)) throw invalidInput(nameOf(parameter), `must be NAME:TOKEN, for example deploy:17 (got ${quotedName(text)})`);
-  return { resource_id: text.slice(0, colon), token: Number(token) };
+  if (colon < 1 || !/^\d+$/.test(token)) throw invalidInput(field, `must be NAME:TOKEN, for example deploy:17 (got ${quotedName(text)})`);
+  return { resource: text.slice(0, colon), token: Number(token) };
 }
 
 const readLeases = (parameter: Parameter, texts: readonly string[]): unknown =>
@@ -99,7 +104,7 @@ function jsonOrText(text: string): unknown {
   }
 }
 
-/** `@FILE` and `-` (standard input) bring what is too long or too secret for a command line. */
+/** `@FILE` and `-` (standard input) provide values that are too long or too secret for a command line. */
 async function readSource(parameter: Parameter, text: string, host: Pick<CliHost, "stdin">): Promise<string> {
   if (text === "-") return withoutLastBreak(await readStream(parameter, host.stdin()));
   if (!text.startsWith("@")) return text;

@@ -3,9 +3,9 @@ import { alignedPairs, bold, formatTime, safeText, shorten, table, tableWidth } 
 
 type Structured = Readonly<Record<string, unknown>>;
 
-/** Any tool's result for a person: lines of names and values, then its lists as tables. `--json` gives the exact thing. */
+/** Renders any tool's result for a person: lines of names and values, then its lists as tables. `--json` prints the exact result. */
 export function renderResult(result: Structured, style: TextStyle, { long = false } = {}): string {
-  // The content of a record is wrapped to the width that the names beside it leave.
+  // Content is wrapped to the width that is left beside the names.
   const names = Object.keys(result).filter((name) => !Array.isArray(result[name]));
   const inner = { ...style, columns: style.columns === undefined ? undefined : style.columns - Math.max(0, ...names.map((name) => name.length)) - 2 };
   const pairs: [string, string][] = [];
@@ -13,19 +13,19 @@ export function renderResult(result: Structured, style: TextStyle, { long = fals
   for (const [name, value] of Object.entries(result)) {
     // An absent fact is not worth a line, except where "none" is the answer.
     if (value === undefined || (value === null && name !== "value" && name !== "expires_at")) continue;
-    // A plain list of names beside the full entries says nothing new.
+    // The list of names repeats what the full entries show.
     if (name === "keys" && Array.isArray(result.entries)) continue;
     if (Array.isArray(value)) lists.push([name, value]);
-    // A refusal has no end in time; only of an answer does "none" mean never.
-    else if (name === "expires_at" && value === null) pairs.push([name, isNegative(result) ? "-" : "never"]);
-    else pairs.push([name, renderValue(name, value, inner)]);
+    // In a refusal, null means that there is no expiry to show; in a result it means never.
+    else if (name === "expires_at" && value === null) pairs.push([label(name), isNegative(result) ? "-" : "never"]);
+    else pairs.push([label(name), renderValue(name, value, inner)]);
   }
-  const blocks = lists.map(([name, items]) => (lists.length + pairs.length > 1 ? `${bold(style, safeText(name))}\n` : "") + renderList(items, style, long));
+  const blocks = lists.map(([name, items]) => (lists.length + pairs.length > 1 ? `${bold(style, label(name))}\n` : "") + renderList(items, style, long));
   if (pairs.length > 0) blocks.push(alignedPairs(pairs, style));
   return blocks.join("\n");
 }
 
-/** A table, as long as it fits the terminal; then with short times and without what says nothing; then one block for each record. */
+/** A table if it fits the terminal; otherwise with short times and without empty columns; otherwise one block for each record. */
 function renderList(items: readonly unknown[], style: TextStyle, long: boolean): string {
   if (items.length === 0) return "none\n";
   if (!items.every(isRecord)) return items.map((item) => `${renderCell("", item, style)}\n`).join("");
@@ -39,18 +39,18 @@ function renderList(items: readonly unknown[], style: TextStyle, long: boolean):
       alignedPairs(
         Object.entries(item)
           .filter(([, value]) => saysSomething(value))
-          .map(([name, value]) => [safeText(name), long ? renderCell(name, value, style) : shorten(renderCell(name, value, style))]),
+          .map(([name, value]) => [label(name), long ? renderCell(name, value, style) : shorten(renderCell(name, value, style))]),
         style,
       ),
     )
     .join("\n");
 }
 
-/** The columns in which some record has something to show. */
+/** The columns in which at least one record has a value. */
 function layOut(items: readonly Structured[], style: TextStyle, shows: (value: unknown) => boolean) {
   const columns = [...new Set(items.flatMap((item) => Object.keys(item)))].filter((column) => items.some((item) => shows(item[column])));
   return {
-    header: columns.map((column) => safeText(column)),
+    header: columns.map(label),
     rows: items.map((item) => columns.map((column) => renderCell(column, item[column], style))),
   };
 }
@@ -75,24 +75,27 @@ function renderValue(name: string, value: unknown, style: TextStyle): string {
   return safeText(short.length <= 80 ? short : JSON.stringify(value, null, 2), { keepLines: true });
 }
 
-/** Records that Holdfast makes: read like the rest of an answer. What users store may have any names in it and stays JSON. */
+/** Records that Holdfast creates are shown like the rest of a result. Users' data may have any names in it and stays JSON. */
 const ownRecords: readonly string[] = ["current", "engine", "meta", "workspace"];
 
 function renderRecord(record: Structured, style: TextStyle): string {
   const pairs = Object.entries(record)
     .filter(([, value]) => value !== undefined && value !== null)
     .map(([name, value]): [string, string] => [
-      safeText(name),
+      label(name),
       Array.isArray(value) ? value.map((item) => renderCell("", item, style)).join("\n") || "none" : renderValue(name, value, style),
     ]);
   return alignedPairs(pairs, style).trimEnd();
 }
 
-/** The bare value, as `holdfast get` prints it: a string as it is, anything else as JSON. On a terminal nothing in it may steer the terminal. */
+/** The bare value, as `holdfast get` prints it: a string as it is, anything else as JSON. On a terminal, it cannot control the terminal. */
 export function renderBareValue(value: unknown, onTerminal: boolean): string {
   const text = typeof value === "string" ? value : JSON.stringify(value, null, 2);
   return `${onTerminal ? safeText(text, { keepLines: true }) : text}\n`;
 }
+
+/** `expires_at` is a name for programs. */
+const label = (name: string): string => safeText(name).replaceAll("_", " ");
 
 const isRecord = (value: unknown): value is Structured => value !== null && typeof value === "object" && !Array.isArray(value);
 const isTime = (name: string, value: unknown): value is number => typeof value === "number" && name.endsWith("_at");

@@ -67,7 +67,7 @@ async function runInPlace({ host, flags, json }: Invocation, file: string | unde
     const side = { engine, namespace: config.namespace };
     const at = file === undefined ? await revisionOf(base.store, until as Until, await readFacts(side)) : undefined;
     const past = file === undefined ? pastOf(base.store, at as Revision) : await pastFrom(runtime, scratch.engine, file, until, signal);
-    // Says so now when the past is not there.
+    // Fails now if the past state is not available.
     await past(everything, 1);
     const what = file === undefined ? `as of revision ${at}` : `as ${safeText(file)} has it`;
     const question = `Change the namespace ${safeText(JSON.stringify(config.namespace))} back to its state ${what}?`;
@@ -107,7 +107,7 @@ const pastOf =
   (range: Range, limit: number): Promise<Snapshot> =>
     store.read(range, { at, limit });
 
-/** The file's namespace, in a store of its own. */
+/** The file's namespace, loaded into a temporary store. */
 async function pastFrom({ base, config }: CliRuntime, engine: CliRuntime["engine"], path: string, until: Until | undefined, signal: AbortSignal) {
   const { loadExport, planLoad } = await import("../../transfer/files/load-export.ts");
   const { openNamespaceStore } = await import("../../store/namespace-store.ts");
@@ -117,7 +117,7 @@ async function pastFrom({ base, config }: CliRuntime, engine: CliRuntime["engine
   return (range: Range, limit: number): Promise<Snapshot> => store.read(range, { limit });
 }
 
-/** The newest revision up to a moment. */
+/** The newest revision up to a time. */
 async function revisionOf(store: Store, until: Until, { compacted, compactedAtMs }: NamespaceFacts): Promise<Revision> {
   if ("revision" in until) return until.revision;
   if (until.atMs < compactedAtMs)
@@ -125,7 +125,7 @@ async function revisionOf(store: Store, until: Until, { compacted, compactedAtMs
   for (let before: Revision | undefined; ; ) {
     const page = await store.log({ ranges: [everything], reverse: true, values: false, lenient: true, before });
     const found = page.rows.find(({ atMs }) => atMs <= until.atMs);
-    // Below the compacted revision single rows are left, of what has not been changed since.
+    // Below the compacted revision only single rows are left, for keys that have not changed since.
     if (found !== undefined || page.done) return Math.max(compacted, found?.revision ?? 0);
     before = page.through;
   }

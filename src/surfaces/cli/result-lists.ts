@@ -5,21 +5,21 @@ type Record_ = Readonly<Record<string, unknown>>;
 
 interface ListColumn {
   readonly heading: string;
-  /** May be cut to make room. */
+  /** May be truncated to make room. */
   readonly cuts?: boolean;
-  /** Never cut and never left out: people paste it into the next command. */
+  /** Never truncated and never left out: people paste it into the next command. */
   readonly isId?: boolean;
   cell(record: Record_, style: TextStyle): string;
   paint?(record: Record_): ((style: TextStyle, text: string) => string) | undefined;
 }
 
-/** How a command shows its list: the columns, the most telling first, and what to say when there is nothing. */
+/** How a command shows its list: the columns, most important first, and the text for an empty list. */
 interface ListShape {
-  /** The field of the result with the list. */
+  /** The field of the result that contains the list. */
   readonly field: string;
   readonly columns: readonly ListColumn[];
   readonly empty: string;
-  /** When arguments narrowed the list. */
+  /** The text if arguments filtered the list. */
   readonly emptyNarrowed: string;
 }
 
@@ -42,11 +42,13 @@ const plain = (value: unknown): string => {
 
 const statusPaints: Readonly<Record<string, typeof red>> = { done: green, failed: red, created: yellow };
 
+const effectPaints: Readonly<Record<string, typeof red>> = { unknown: red, intended: yellow, done: green, failed: dim };
+
 const runs: Omit<ListShape, "empty"> = {
   field: "runs",
   columns: [
     prose("name"),
-    id("run_id"),
+    id("run id", "run_id"),
     { ...text("status"), paint: ({ status }) => statusPaints[String(status)] },
     prose("agent", "agent_id"),
     text("step", "last_step"),
@@ -73,7 +75,7 @@ const keys: ListShape = {
   emptyNarrowed: "No keys begin with this text.",
 };
 
-/** By the name of the tool, or the path of a command that is not one. Other results show their lists with every field. */
+/** By the name of the tool, or by the path of a command that is not a tool. Other results show their lists with every field. */
 const shapes: Readonly<Record<string, ListShape>> = {
   state_list: keys,
   workflow_list: { ...runs, empty: "No runs yet. Create one: holdfast workflow create NAME" },
@@ -111,16 +113,32 @@ const shapes: Readonly<Record<string, ListShape>> = {
     empty: "No notes yet. Save one: holdfast knowledge save ID TEXT",
     emptyNarrowed: "No notes match.",
   },
+  "effect list": {
+    field: "effects",
+    columns: [
+      { ...text("state"), paint: ({ state }) => effectPaints[String(state)] },
+      id("id"),
+      { heading: "what", cuts: true, cell: ({ name: called, tool }) => plain(called ?? tool) },
+      prose("run", "run_id"),
+      time("begun", "begun_at"),
+      text("attempts"),
+      prose("agent", "agent_id"),
+      prose("reason"),
+      prose("arguments", "args"),
+    ],
+    empty: "No effects yet. Run a command once: holdfast effect NAME -- COMMAND",
+    emptyNarrowed: "No effects match.",
+  },
   "session list": {
     field: "sessions",
-    columns: [id("session_id"), text("version"), time("changed", "updated_at"), prose("by", "updated_by"), time("expires", "expires_at", "never")],
+    columns: [id("session id", "session_id"), text("version"), time("changed", "updated_at"), prose("by", "updated_by"), time("expires", "expires_at", "never")],
     empty: "No sessions yet. Save one: holdfast session save ID CONTEXT",
     emptyNarrowed: "No sessions match.",
   },
   "lease list": {
     field: "leases",
     columns: [
-      id("resource_id"),
+      id("resource", "resource_id"),
       prose("holder"),
       time("ends", "expires_at"),
       text("token"),
@@ -146,7 +164,7 @@ const shapes: Readonly<Record<string, ListShape>> = {
   },
   "workspace list": {
     field: "workspaces",
-    columns: [prose("name"), id("workspace_id"), time("last entry", "last_entry_at"), prose("description", "last_entry")],
+    columns: [prose("name"), id("workspace id", "workspace_id"), time("last entry", "last_entry_at"), prose("description", "last_entry")],
     empty: "No workspaces yet. Save an entry in one: holdfast checkpoint DESCRIPTION",
     emptyNarrowed: "No workspaces match.",
   },
@@ -157,7 +175,7 @@ export const listsAsTable = (tool: string): boolean => Object.hasOwn(shapes, too
 /** Arguments that choose how much is shown, not what. */
 const pagingArguments: readonly string[] = ["limit", "n", "cursor", "values"];
 
-/** The result of a list command as a table that fits the terminal; undefined for other tools. */
+/** Renders the result of a list command as a table that fits the terminal; undefined for other tools. */
 export function renderList(tool: string, result: Record_, given: Record_, style: TextStyle): string | undefined {
   const shape = shapes[tool];
   const items = shape === undefined ? undefined : (result[shape.field] as readonly Record_[] | undefined);
@@ -177,13 +195,13 @@ const gap = 2;
 const cutWidthMin = 12;
 const idWidthUsual = 32;
 
-/** One very long id must not cost every row its other columns: it sticks out of its own row. Where most are long, all have room. */
+/** One very long id must not cost every row its other columns: it overflows in its own row. If most ids are long, all get room. */
 function idWidth(widths: readonly number[], headingWidth: number): number {
   const middle = widths.toSorted((a, b) => a - b)[Math.floor(widths.length / 2)] ?? 0;
   return Math.max(headingWidth, ...(middle > idWidthUsual ? widths : widths.filter((width) => width <= idWidthUsual)));
 }
 
-/** Columns in which no record has anything are left out; then columns from the right that are not ids, until the rest fits. */
+/** Leaves out columns without values, then columns from the right that are not ids, until the rest fits. */
 function fittedTable(items: readonly Record_[], columns: readonly ListColumn[], style: TextStyle): string {
   const { columns: room = Number.POSITIVE_INFINITY } = style;
   const filled = columns
@@ -214,7 +232,7 @@ function fittedTable(items: readonly Record_[], columns: readonly ListColumn[], 
       .map((cell, i) => {
         const width = widths[i] as number;
         const left = room - used;
-        // After an id that sticks out there may be no room for what follows.
+        // After an overflowing id there may be no room for the next columns.
         const shown = kept[i]?.column.cuts !== true ? cell : left < cutWidthMin && left < width ? "" : shorten(cell, Math.min(width, left));
         const padding = i === cells.length - 1 ? "" : " ".repeat(Math.max(0, width - textWidth(shown)) + gap);
         used += textWidth(shown) + padding.length;

@@ -4,7 +4,7 @@ import { formatTime, safeText, shorten } from "./terminal-text.ts";
 
 type Result = Readonly<Record<string, unknown>>;
 
-/** What came of a write, in a sentence: the answer and the refusal. `--json` has every field. */
+/** The outcome of a write in one sentence, for success and for refusal. `--json` has every field. */
 interface Sentences {
   done(result: Result, style: TextStyle): string;
   refused?(result: Result, style: TextStyle): string;
@@ -22,7 +22,7 @@ function conflict(subject: unknown, { expected_version: expected, actual_version
   const there =
     value === undefined
       ? ""
-      : ` It has ${shorten(safeText(JSON.stringify(value)))}${typeof by === "string" ? `, by ${safeText(by)}` : ""}${typeof at === "number" ? ` ${formatTime(at, { ...style, shortTimes: true })}` : ""}.`;
+      : ` The current value is ${shorten(safeText(JSON.stringify(value)))}${typeof by === "string" ? `, written by ${safeText(by)}` : ""}${typeof at === "number" ? ` ${formatTime(at, { ...style, shortTimes: true })}` : ""}.`;
   return `conflict: ${name(subject)} ${is}${wanted}; nothing was written.${there}`;
 }
 
@@ -31,6 +31,20 @@ const setKey: Sentences = {
   refused: (result, style) =>
     result.status === "error" || result.status === "not_found" ? safeText(String(result.message ?? result.status)) : conflict(result.key, result, style),
 };
+
+/** The engine's other facts are for programs (`--json`) and for `holdfast doctor`. */
+function health({ status, backend, namespace, revision, key_count: keys, workflow_count: runs, lease_count: leases, engine }: Result): string {
+  if (status !== "ok") return `The store does not work: ${safeText(String(status).replace(/^error: /, ""))}`;
+  const { durability, file, warnings } = engine as Result;
+  const count = (number: unknown, one: string): string => `${number} ${one}${number === 1 ? "" : "s"}`;
+  return [
+    `The store works: ${safeText(String(backend))}${typeof file === "string" ? ` (${safeText(file)})` : ""}.`,
+    `Namespace ${name(namespace)}, revision ${revision}: ${count(keys, "key")}, ${count(runs, "run")}, ${count(leases, "lease")} held.`,
+    `Durability: ${safeText(String(durability))}.`,
+    ...((warnings ?? []) as readonly unknown[]).map((warning) => `Warning: ${safeText(typeof warning === "string" ? warning : Object.values(warning as object).join(": "))}`),
+    "holdfast doctor checks more; --json prints every figure.",
+  ].join("\n");
+}
 
 const deleteKey: Sentences = {
   done: ({ key }) => `${name(key)} was deleted.`,
@@ -76,6 +90,7 @@ const bySentence: Readonly<Record<string, Sentences>> = {
       return `Run ${safeText(String(id))} was not claimed: ${agent === null ? "another agent" : safeText(String(agent))} has it${until(style, expiresAt, " until ")}.`;
     },
   },
+  sidecar_health: { done: health },
   workflow_checkpoint: { done: ({ run_id: id, step, last_step: last }) => `Step ${step} of run ${safeText(String(id))} is stored; its last step is ${last}.` },
   workflow_finish: { done: ({ run_id: id, status }) => `Run ${safeText(String(id))} ended as ${status}.` },
 };
@@ -85,7 +100,7 @@ export interface Sentence {
   readonly isRefusal: boolean;
 }
 
-/** Undefined where a result has more to say than a sentence. */
+/** Undefined if one sentence is not enough for the result. */
 export function resultSentence(tool: string, result: Result, style: TextStyle): Sentence | undefined {
   const sentences = bySentence[tool];
   if (sentences === undefined) return undefined;

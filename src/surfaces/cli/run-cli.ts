@@ -6,7 +6,7 @@ import { errorJson, exitCodes } from "./command.ts";
 import { commands } from "./commands.ts";
 import { commandHelp, commonFlags, flagsHelp, groupHelp, overview, widthOf } from "./help.ts";
 
-/** Runs one command line and gives its exit code. Failures are thrown as HoldfastError, or printed as JSON with `--json`. */
+/** Runs one command line and returns its exit code. Failures are thrown as HoldfastError, or printed as JSON with `--json`. */
 export async function runCli(args: readonly string[], host: CliHost): Promise<number> {
   const everywhere = [...commonFlags, ...host.flags];
   const head = parseArgv(args, everywhere, { untilWord: true });
@@ -34,7 +34,7 @@ export async function runCli(args: readonly string[], host: CliHost): Promise<nu
   }
 }
 
-/** `lease acquire`, `get`; a tool's own name (`lease_acquire`) works too. The commands of the catalog come last, so the alias finds the full one. */
+/** `lease acquire`, `get`; a tool's own name (`lease_acquire`) works too. The catalog's commands come last, so an alias finds the full command. */
 function findCommand(first: string, second: string | undefined): Command | undefined {
   const byPath = (path: string): Command | undefined => commands.find((command) => command.path.join(" ") === path);
   return (second === undefined ? undefined : byPath(`${first} ${second}`)) ?? byPath(first) ?? commands.findLast((command) => command.alias === first);

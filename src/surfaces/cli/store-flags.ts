@@ -7,9 +7,9 @@ import type { CliHost, Invocation } from "./command.ts";
 import { exitCodes } from "./command.ts";
 import { safeText } from "./terminal-text.ts";
 
-/** What the commands that work on whole stores have in common. */
+/** Shared by the commands that work on whole stores. */
 
-/** For a command's details: --namespace is every command's flag, and here it chooses. */
+/** For a command's details: every command has --namespace, and here it selects namespaces. */
 export const namespacesMeaning = (verb: string): string =>
   `All namespaces are ${verb}, together with the access tokens (holdfast token). With --namespace, only the named ones are, separated by commas, and without access tokens. HOLDFAST_NAMESPACE is ignored here.`;
 
@@ -19,7 +19,7 @@ export function namedNamespaces({ namespace }: Invocation["flags"]): readonly st
   return [...new Set(namespace.split(",").map((name) => name.trim()))].sort(compareKeys);
 }
 
-/** The flags without the namespaces: a store is opened as a whole. */
+/** The flags without --namespace: the store is opened as a whole. */
 export const storeFlags = ({ namespace: _, ...flags }: Invocation["flags"], store?: string): Invocation["flags"] => (store === undefined ? flags : { ...flags, store });
 
 export async function chosenNamespaces(engine: Engine, named: readonly string[] | undefined): Promise<readonly string[]> {
@@ -33,7 +33,7 @@ export async function chosenNamespaces(engine: Engine, named: readonly string[] 
   return named ?? all;
 }
 
-/** Those that Holdfast keeps for itself have no name that means anything to people; there is one. */
+/** Holdfast's own namespace has no name that means anything to people. */
 export const shownNamespace = (namespace: string): string => (isReservedNamespace(namespace) ? "(access tokens)" : safeText(namespace));
 
 /** Identifies a store by its file; other stores are compared once they are open. */
@@ -55,7 +55,7 @@ function realFile(url: string): string {
   }
 }
 
-/** Runs something long that Ctrl-C ends in good order; `whenStopped` describes what remains and how to continue. */
+/** Runs long work that Ctrl-C ends cleanly; `whenStopped` describes what remains and how to continue. */
 export async function interruptible(host: CliHost, whenStopped: string, work: (signal: AbortSignal) => Promise<number>): Promise<number> {
   const stop = new AbortController();
   const stopListening = host.onSignal(() => stop.abort());
@@ -73,7 +73,7 @@ export async function interruptible(host: CliHost, whenStopped: string, work: (s
 
 const showEveryMs = 100;
 
-/** One line on a terminal, written over and over, with the rate; nothing where it is not a terminal. */
+/** One line on a terminal, overwritten, with the rate; nothing if the output is not a terminal. */
 export function rateLine({ stderr }: CliHost): (what: string, records: number, rest?: string) => void {
   if (stderr.isTTY !== true) return () => {};
   let what = "";

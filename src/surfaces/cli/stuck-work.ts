@@ -10,11 +10,18 @@ const scannedMax = 200;
 
 /** Work that may wait forever, as findings with a remedy for each. */
 export async function stuckFindings(base: ToolBase): Promise<Finding[]> {
-  const { abandoned, longHeld, awaited, nowMs } = await readTogether(base.store, async (store) => {
+  const { abandoned, longHeld, awaited, unknown, nowMs } = await readTogether(base.store, async (store) => {
     const { leases, nowMs: atMs } = await readLeaseOverview({ store }, scannedMax);
     return { ...(await findStuckWork({ store }, leases, atMs)), nowMs: atMs };
   });
   return [
+    finding(
+      "effects",
+      unknown.map((effect) => `${effect.name ?? effect.tool} (${effect.id}, begun ${formatDuration(nowMs - effect.begunAtMs)} ago)`),
+      "no effect has an unknown outcome",
+      (list) => `it is not known whether these took place: ${list}`,
+      "Find out what happened, then run: holdfast effect resolve ID --as done|failed",
+    ),
     finding(
       "claims",
       abandoned.map((run) => `${run.runId} (${run.name}, last held by ${run.holder}, step ${run.lastStep})`),

@@ -1,13 +1,13 @@
 import { formatDuration } from "../../kernel/duration.ts";
 import type { Output } from "./command.ts";
 
-/** How to write for one output: with colour or without, and what time it is. */
+/** How to write to one output: with or without colour, and the current time. */
 export interface TextStyle {
   readonly colour: boolean;
   readonly nowMs: number;
-  /** Of a terminal; absent where lines may have any length. */
+  /** The terminal's width; absent if lines may have any length. */
   readonly columns?: number;
-  /** Where room is short: `in 45s` without the date. */
+  /** For narrow spaces: `in 45s` without the date. */
   readonly shortTimes?: boolean;
 }
 
@@ -17,7 +17,7 @@ export const styleFor = ({ isTTY, columns }: Output, colourAllowed: boolean, now
   columns: isTTY === true ? columns : undefined,
 });
 
-/** Lines of at most this many characters, broken between words; a longer word gets a line of its own. Line breaks in the text stay. */
+/** Lines of at most this many characters, broken between words; a longer word gets its own line. Line breaks in the text stay. */
 export const wrap = (text: string, width: number): string =>
   text
     .split("\n")
@@ -36,7 +36,7 @@ function wrapLine(text: string, width: number): string {
   return lines.join("\n");
 }
 
-/** Text that may quote or list: the lines that a long one is broken into begin as it does. Undefined width: as it is. */
+/** Text that may contain quotes or lists: the continuation lines of a long line begin as it does. Undefined width: unchanged. */
 export const wrapProse = (text: string, width: number | undefined): string =>
   width === undefined
     ? text
@@ -56,7 +56,7 @@ export const red = paint(31);
 export const green = paint(32);
 export const yellow = paint(33);
 
-/** Stored text must not steer the terminal: control and direction characters are shown, not obeyed. Line breaks and tabs may stay. */
+/** Stored text must not control the terminal: control and direction characters are made visible. Line breaks and tabs may stay. */
 export const safeText = (text: string, { keepLines = false } = {}): string =>
   text.replace(/[\u0000-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, (character) =>
     keepLines && (character === "\n" || character === "\t") ? character : `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
@@ -73,7 +73,7 @@ export function formatTime(seconds: number, { nowMs, shortTimes = false }: TextS
 }
 
 const cellMax = 60;
-/** One line of a list shows a beginning; the record itself has the rest. */
+/** A line of a list shows only the beginning; the record itself has the rest. */
 export const shorten = (text: string, width = cellMax): string => {
   // A value may be a megabyte long; more than this many characters never fit.
   const characters = [...text.slice(0, 4 * width)];
@@ -82,14 +82,14 @@ export const shorten = (text: string, width = cellMax): string => {
   return `${characters.join("")}…`;
 };
 
-/** Two columns of a terminal each: Chinese, Japanese and Korean, full-width forms, pictures. */
+/** Characters that take two columns of a terminal: Chinese, Japanese and Korean, full-width forms, emoji. */
 const wide = /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{1f300}-\u{1faff}\u{20000}-\u{3fffd}]/gu;
 
-/** In columns of a terminal; marks that sit on another character take none. */
+/** The width in terminal columns; combining marks take none. */
 export const textWidth = (text: string): number => (/^[ -~]*$/.test(text) ? text.length : [...text.replace(/\p{M}/gu, "").replace(wide, "  ")].length);
 const padded = (text: string, width: number): string => text + " ".repeat(Math.max(0, width - textWidth(text)));
 
-/** How wide the table below would be. */
+/** The width of the table below. */
 export const tableWidth = (header: readonly string[], rows: readonly (readonly string[])[]): number =>
   header.reduce((sum, title, i) => sum + Math.max(textWidth(title), ...rows.map((row) => textWidth(shorten(row[i] ?? "")))), 2 * (header.length - 1));
 
@@ -101,7 +101,7 @@ export function table(header: readonly string[], rows: readonly (readonly string
   return [bold(style, line(header).trimEnd()), ...cells.map((row) => line(row).trimEnd())].map((text) => `${text}\n`).join("");
 }
 
-/** `name  value` lines with the values under one another; further lines of a value are indented to it. */
+/** `name  value` lines with aligned values; further lines of a value are indented to match. */
 export function alignedPairs(pairs: readonly (readonly [name: string, value: string])[], style: TextStyle): string {
   const width = Math.max(0, ...pairs.map(([name]) => name.length));
   const fitted = (value: string): string => (style.columns === undefined ? value : wrap(value, Math.max(20, style.columns - width - 2)));

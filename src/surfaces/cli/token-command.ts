@@ -88,7 +88,7 @@ async function runCreate({ host, flags, words, json }: Invocation): Promise<numb
     host.stdout.write(`${JSON.stringify({ ...toJson(token), secret })}\n`);
     return exitCodes.ok;
   }
-  // As of its making: a moment later "90d" would read as 89 days and 23 hours.
+  // Relative to its creation: a moment later, "90d" would read as 89 days and 23 hours.
   const style = styleFor(host.stderr, runtime.config.colourAllowed, token.createdAtMs);
   host.stderr.write(
     `Token ${token.id} for ${safeText(token.name)}: ${token.role} in ${shownNamespaces(token)}, valid ${validUntil(token, style)}. This is its secret, shown once:\n`,
@@ -107,7 +107,7 @@ function readDuration(text: string): number {
   return ms;
 }
 
-/** Before the command the flag is every command's, and there it is given once. */
+/** Before the command, --namespace is the common flag, which is given once. */
 function namespacesOf(given: Invocation["flags"][string] | undefined, configured: string): AccessToken["namespaces"] {
   const names = given === undefined ? [configured] : typeof given === "string" ? [given] : (given as readonly string[]);
   if (!names.includes("*")) return names;
@@ -115,7 +115,7 @@ function namespacesOf(given: Invocation["flags"][string] | undefined, configured
   return "*";
 }
 
-/** The refusal names the flag that the person wrote. */
+/** The error names the flag that the user wrote. */
 async function naming<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();

@@ -19,11 +19,11 @@ import { safeText, styleFor, wrapProse } from "./terminal-text.ts";
 import { toolExamples } from "./tool-examples.ts";
 import { requireToolHelp } from "./tool-help.ts";
 
-/** Where a person at a prompt should not have to decide. */
+/** Defaults so that a person at a prompt need not decide. */
 const commandDefaults: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   lease_acquire: { ttl_seconds: 60 },
   lease_renew: { ttl_seconds: 60 },
-  // With versions and times.
+  // Lists entries with versions and times.
   state_list: { values: false },
 };
 
@@ -36,9 +36,9 @@ export const longFlag = { name: "long", meaning: "Show every field, one record a
 const stringFlag = { name: "string", meaning: "Store the value as text even if it is valid JSON." } as const;
 
 export interface ToolCommandOptions {
-  /** Another path than the tool's own. */
+  /** A path other than the tool's own. */
   readonly path?: readonly string[];
-  /** Print the value alone. */
+  /** Print only the value. */
   readonly bare?: boolean;
 }
 
@@ -113,27 +113,27 @@ async function runToolCommand(tool: Tool, invocation: Invocation, shape: Shape):
 
 interface Printing {
   readonly result: Readonly<Record<string, unknown>>;
-  /** The arguments that the command line gave. */
+  /** The arguments from the command line. */
   readonly given: Readonly<Record<string, unknown>>;
   readonly long: boolean;
   readonly host: CliHost;
   readonly style: TextStyle;
 }
 
-/** For people. Answers go to standard output, refusals to standard error. */
+/** For people. Results go to standard output, refusals to standard error. */
 function printResult(tool: Tool, { result, given, long, host, style }: Printing): void {
   const asText = (text: string): string => `${wrapProse(safeText(text, { keepLines: true }).replace(/\n$/, ""), style.columns)}\n`;
   const texts = answerTexts(tool, result);
   if (texts !== undefined) return void host.stdout.write(texts.map(asText).join(""));
-  // Made to be read as it is; the rest of the result says the same in pieces.
+  // Written to be read as it is; the rest of the result repeats it in parts.
   if (typeof result.formatted_context === "string") return void host.stdout.write(asText(result.formatted_context || "No stored note answers this."));
   const sentence = resultSentence(tool.name, result, style);
   if (sentence?.isRefusal === true) return void host.stderr.write(`holdfast: ${sentence.text}\n`);
-  if (sentence !== undefined) return void host.stdout.write(`${sentence.text}\n`);
+  if (sentence !== undefined) return void host.stdout.write(`${wrapProse(sentence.text, style.columns)}\n`);
   host.stdout.write((long ? undefined : renderList(tool.name, result, given, style)) ?? renderResult(result, style, { long }));
 }
 
-/** When a command is refused because another agent is the holder, the error names the current agent: at a prompt it is rarely typed. */
+/** If a command is refused because another agent is the holder, the error names the current agent, which is rarely typed at a prompt. */
 const ownershipCodes: readonly ErrorCode[] = ["claim_held", "claim_lost"];
 const ownershipTools: readonly string[] = ["lease_renew", "lease_release"];
 const whoYouAre = (agent: string | undefined): string => (agent === undefined ? "" : `You are ${agent}; pass --agent or --token to act as another holder.`);
@@ -158,9 +158,7 @@ async function collectArguments({ host, flags, words }: Invocation, { positional
   return args;
 }
 
-/**
- * Leases and claims need to know who holds them; elsewhere the agent is a label that is set only when given.
- */
+/** Leases and claims need a holder. For other tools the agent is a label that is set only if given. */
 function agentArguments(tool: Tool, { config }: CliRuntime, defaultAgent: () => string): Record<string, string> {
   const property = ["holder_id", "agent_id"].find((name) => Object.hasOwn(tool.input.shape, name));
   if (property === undefined) return {};

@@ -1,4 +1,4 @@
-/** What follows the command's path in an example; the commands are run by a test, so they stay true. */
+/** The rest of each example after the command's path. A test runs the examples, so they stay correct. */
 export const toolExamples: Readonly<Record<string, readonly string[]>> = {
   state_set: ["build/status '{\"green\": true}'", "greeting hello --ttl 10m", "config @config.json --expected-version 0"],
   state_get: ["build/status", "build/status --version 1"],

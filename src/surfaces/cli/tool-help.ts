@@ -108,6 +108,11 @@ const toolHelp: Readonly<Record<string, ToolHelp>> = {
     details:
       "Extends a lease that you hold to --ttl from now; its token stays the same. Exits with 1 if the lease has expired or another agent holds it: then stop the protected work and acquire the lease again.",
   },
+  effects: {
+    summary: "List, show or resolve effects, as models do",
+    details:
+      "Lists effects with the unknown ones first; with an id it shows that effect and its answer, and with --as it resolves an unknown one. holdfast effect list, show and resolve do the same with tables and filters.",
+  },
   session_save: {
     summary: "Save a session",
     details:
@@ -152,7 +157,7 @@ const toolHelp: Readonly<Record<string, ToolHelp>> = {
   resume: {
     summary: "Show what is needed to continue the work in this folder",
     details:
-      "Use it after a crash, a context compaction or a hand-over. Prints what you hold and have left to do, your last journal entry, earlier decisions, finished work, changes by others and work that is free to take, all as of one revision. Pass --agent to choose whose work counts as yours.",
+      "Use it after a crash, a context compaction or a hand-over. Prints what you hold and have left to do, your last journal entry, earlier decisions, finished work, changes by others and work that can be claimed, all as of one revision. Pass --agent to choose whose work counts as yours.",
   },
   sidecar_health: {
     summary: "Show whether the store works and what is in it",

@@ -39,7 +39,7 @@ async function runVerifyCommand({ host, flags, json }: Invocation): Promise<numb
   }
 }
 
-/** The paragraphs of the report have a margin of eleven; the lines of a long one keep to it. */
+/** The report's paragraphs have a margin of eleven columns, which wrapped lines keep. */
 function wrapUnder(text: string, { isTTY, columns }: Output): string {
   if (isTTY !== true || columns === undefined) return text;
   const margin = 11;
@@ -60,7 +60,7 @@ function readSeed(given: unknown): number | undefined {
   return seed;
 }
 
-/** On a terminal one line that is written over and over; else, for a log, one line for each campaign. Never on standard output. */
+/** On a terminal, one line that is overwritten; otherwise, for a log, one line per campaign. Never on standard output. */
 function progressLine({ stderr }: CliHost, json: boolean): VerifyRequest["onProgress"] {
   let shown = "";
   return (campaign, done, { nth, of }) => {

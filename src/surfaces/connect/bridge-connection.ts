@@ -1,12 +1,12 @@
 import type { IncomingMessage } from "node:http";
 import type { Log } from "../../kernel/log.ts";
+import type { RetryDelay } from "../../kernel/retry-delay.ts";
 import { BridgeSession } from "./bridge-session.ts";
 import type { BridgeCredential } from "./credential.ts";
 import type { Outgoing } from "./outgoing.ts";
 import { discard, readAnswerBody } from "./read-answer.ts";
 import type { Remote } from "./remote.ts";
 import { ConnectionFailure } from "./remote.ts";
-import type { RetryDelay } from "./retry-delay.ts";
 
 export interface BridgeConnectionOptions {
   readonly remote: Remote;
@@ -16,10 +16,10 @@ export interface BridgeConnectionOptions {
 
 const accepted = { "content-type": "application/json", accept: "application/json, text/event-stream" } as const;
 const subscribeMethod = "resources/subscribe";
-/** A proxy has lost the server, and cannot know whether the server had received the request. */
+/** A proxy lost its connection to the server and cannot know whether the server received the request. */
 const balancerLost: ReadonlySet<number | undefined> = new Set([502, 504]);
 
-/** Sends messages and keeps the session of a client of the earlier revisions, also over restarts of the server. */
+/** Sends messages, and keeps the session of a client of an earlier protocol revision across server restarts. */
 export class BridgeConnection {
   readonly session = new BridgeSession();
   readonly #options: BridgeConnectionOptions;
@@ -30,7 +30,7 @@ export class BridgeConnection {
     this.#options = options;
   }
 
-  /** Sends a message, again where that is safe and may help, and resolves to the answer's head. Rejects with a ConnectionFailure. */
+  /** Sends a message and retries if that is safe and may help. Resolves with the head of the answer; rejects with a ConnectionFailure. */
   async post(message: Outgoing, retryDelay: RetryDelay): Promise<IncomingMessage> {
     for (;;) {
       const { id } = this.session;
@@ -39,7 +39,7 @@ export class BridgeConnection {
       const response = await this.#open(message, own, retryDelay);
       const { statusCode } = response;
       const mayComeAgain =
-        ((statusCode === 429 || statusCode === 503) && (await retryDelay.wait(retryAfterMs(response)))) ||
+        ((statusCode === 429 || (statusCode === 503 && !message.isForeignCall)) && (await retryDelay.wait(retryAfterMs(response)))) ||
         (statusCode === 401 && this.#options.credential.renew()) ||
         (statusCode === 404 && id !== undefined && message.envelope === undefined && !isGreeting && (await this.renew(id, retryDelay)));
       if (!mayComeAgain) return response;
@@ -47,7 +47,7 @@ export class BridgeConnection {
     }
   }
 
-  /** The server knows the session no more: the client's greeting is repeated, and what it had subscribed to. True: there is another session now. */
+  /** Called when the server no longer knows the session: repeats the client's handshake and subscriptions. Returns true if there is a new session. */
   renew(staleId: string, retryDelay: RetryDelay): Promise<boolean> {
     if (this.session.id !== staleId) return Promise.resolve(this.session.id !== undefined);
     this.#renewal ??= this.#greetAgain(retryDelay).finally(() => {
@@ -89,12 +89,12 @@ export class BridgeConnection {
   }
 }
 
-/** A message of the bridge's own, on the client's behalf. */
-const own = (body: Buffer, method: string): Outgoing => ({ body, ids: [], unanswered: new Set(), method, isRepeatable: true, abort: new AbortController() });
+/** A message that the bridge itself sends on behalf of the client. */
+const own = (body: Buffer, method: string): Outgoing => ({ body, ids: [], unanswered: new Set(), method, isRepeatable: true, isForeignCall: false, abort: new AbortController() });
 
 async function resultOf(response: IncomingMessage): Promise<Readonly<Record<string, unknown>> | undefined> {
   const text = (await readAnswerBody(response)).toString("utf8");
-  // In an event where the server prefers that.
+  // The server may send the answer as an event.
   const line = isEvents(response) ? (/^data: ?(\{.*"result".*)$/m.exec(text)?.[1] ?? "") : text;
   try {
     return (JSON.parse(line) as { readonly result?: Readonly<Record<string, unknown>> }).result;
@@ -105,5 +105,5 @@ async function resultOf(response: IncomingMessage): Promise<Readonly<Record<stri
 
 export const isEvents = ({ headers }: Pick<IncomingMessage, "headers">): boolean => headers["content-type"]?.toLowerCase().startsWith("text/event-stream") === true;
 
-/** In seconds; the other form, a date, is not worth its trouble here. */
+/** Reads the form in seconds, at most 30. The date form counts as 0. */
 const retryAfterMs = ({ headers }: IncomingMessage): number => 1_000 * Math.min(30, Math.max(0, Number(headers["retry-after"] ?? 0) || 0));

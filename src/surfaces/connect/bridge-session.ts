@@ -1,11 +1,11 @@
 import type { IncomingMessage } from "node:http";
 
-/** One URI more is not remembered; the server has a limit of its own, well below. */
+/** Further URIs are not remembered. The server's own limit is far lower. */
 const subscribedMax = 4_096;
 
-/** What a client of an earlier revision and the server have agreed on, kept to repeat the handshake when the server has dropped the session. */
+/** The session between a client of an earlier revision and the server, kept to repeat the handshake if the server drops it. */
 export class BridgeSession {
-  /** The client's own words. */
+  /** The client's initialize message, exactly as sent. */
   #greeting: Buffer | undefined;
   #id: string | undefined;
   #version: string | undefined;
@@ -30,7 +30,7 @@ export class BridgeSession {
     };
   }
 
-  /** The server has answered a greeting. */
+  /** Called when the server has answered an initialize request. */
   begin(greeting: Buffer, { headers }: Pick<IncomingMessage, "headers">, result: Readonly<Record<string, unknown>>): void {
     const id = headers["mcp-session-id"];
     this.#greeting = greeting;

@@ -3,6 +3,7 @@ import type { Readable, Writable } from "node:stream";
 import { Budget } from "../../kernel/budget.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import type { Log } from "../../kernel/log.ts";
+import { RetryDelay } from "../../kernel/retry-delay.ts";
 import type { Message, RequestId } from "../mcp/json-rpc.ts";
 import { errorLine, isNotification, isRequest, isRequestId, rpcErrors } from "../mcp/json-rpc.ts";
 import { LineReader } from "../mcp/line-reader.ts";
@@ -19,7 +20,6 @@ import type { Outgoing } from "./outgoing.ts";
 import { outgoing, outgoingBatch } from "./outgoing.ts";
 import { discard, readAnswerBody, readAnswerEvents } from "./read-answer.ts";
 import { ConnectionFailure, Remote } from "./remote.ts";
-import { RetryDelay } from "./retry-delay.ts";
 
 export interface BridgeOptions {
   readonly url: URL;
@@ -28,23 +28,35 @@ export interface BridgeOptions {
   readonly stdout: Writable;
   readonly clock: Clock;
   readonly log: Log;
-  /** For so long a request waits for a server that cannot be reached, before it is answered with an error. */
+  /** How long a request waits for an unreachable server before it is answered with an error; 15 s by default. */
   readonly retryForMs?: number;
-  /** How long requests may continue after the client has closed its end. */
+  /** How long requests may continue after the client closes its side; 10 s by default. */
   readonly endMsMax?: number;
+  /** Set for servers other than Holdfast, where a request key does not make it safe to send a call twice. */
+  readonly isForeign?: boolean;
+  /** Called for requests that the server will not answer, instead of writing the line to the client. */
+  readonly onUnanswered?: (unanswered: Unanswered) => void;
 }
 
-/** Beyond so many no more are read: what waits, waits on the client's side. */
+/** A request that the server did not answer, and the error line for the client. */
+export interface Unanswered {
+  readonly id: RequestId;
+  readonly line: string;
+  /** False if the server cannot have acted on the request. */
+  readonly mayHaveHappened: boolean;
+}
+
+/** With this many requests in flight, the bridge stops reading, and further requests wait on the client's side. */
 const inFlightMax = 256;
-/** Of answers on their way to a client that reads slowly. */
+/** Memory limit for answers on their way to a slow client. */
 const answersBytesMax = 134_217_728;
 const partBytes = 65_536;
 const farewellMsMax = 1_000;
 const otherAnswer = "answered a different request";
 
 /**
- * Serves MCP over standard input and output by passing every message on to a server over HTTP. Resolves when the client has closed its end and was answered, or is gone;
- * false: what it asked last was not answered by the server.
+ * Serves MCP over standard input and output by passing every message on to a server over HTTP. Resolves when the client has closed its side and got its
+ * answers, or is gone. Resolves to false if the server did not answer the last requests.
  */
 export const bridge = (options: BridgeOptions): Promise<boolean> => new Bridge(options).run();
 
@@ -58,14 +70,14 @@ class Bridge {
   readonly #reader: LineReader;
   readonly #writer: LineWriter;
   readonly #budget = new Budget(answersBytesMax);
-  /** Everything that is under way ends with this. */
+  /** Ends the session's event stream. */
   readonly #over = new AbortController();
   readonly #exchanges = new Set<Promise<void>>();
   readonly #byId = new Map<RequestId, Outgoing>();
   readonly #shownServer: string;
   #greeted: Promise<void> = Promise.resolve();
   #followed: string | undefined;
-  /** The client has closed its end: a server that cannot be reached is waited for no longer than this. */
+  /** Set when the client closes its side: after this time, an unreachable server is no longer retried. */
   #endsAtMs = Number.POSITIVE_INFINITY;
   #unansweredAtEnd = 0;
 
@@ -80,7 +92,7 @@ class Bridge {
       {
         onLine: (line) => this.#take(line),
         mayTake: () => this.#exchanges.size < inFlightMax && !this.#writer.congested,
-        onOverlong: () => this.#writer.write(errorLine(null, rpcErrors.invalidRequest, `A message may have ${messageLimits.bytesMax} bytes.`)),
+        onOverlong: () => this.#writer.write(errorLine(null, rpcErrors.invalidRequest, `A message must be at most ${messageLimits.bytesMax} bytes.`)),
       },
       messageLimits.refusableBytesMax,
     );
@@ -97,7 +109,7 @@ class Bridge {
         .once("close", resolve)
         .once("error", () => resolve());
     });
-    // The other half is for the answers to what was sent.
+    // Retries may use half of the time; the other half is for answers to requests already sent.
     this.#endsAtMs = clock.nowMs() + endMsMax / 2;
     this.#reader.end();
     const late = new AbortController();
@@ -117,7 +129,7 @@ class Bridge {
     abort.abort();
     if (isCancelled || method === listenMethod) return;
     this.#unansweredAtEnd += unanswered.size;
-    for (const id of unanswered) this.#writer.write(closedLine(id, this.#shownServer, !isRepeatable));
+    for (const id of unanswered) void this.#leaveUnanswered({ id, line: closedLine(id, this.#shownServer, !isRepeatable), mayHaveHappened: true });
   }
 
   async #settled(): Promise<void> {
@@ -140,12 +152,12 @@ class Bridge {
     if (!read.ok) return this.#writer.write(errorLine(read.id, read.code, read.problem));
     const { message } = read;
     if (isNotification(message) && message.method === "notifications/cancelled" && this.#cancelled(message.params?.requestId)) return;
-    this.#begin(outgoing(line, message), message);
+    this.#begin(outgoing(line, message, this.#options.isForeign), message);
   }
 
   /**
-   * Closing the connection cancels a request; true: nothing more is needed, in the era without sessions. In the earlier one the server is notified too,
-   * but not only: on another connection the word may overtake the request it is about, and would then mean nothing.
+   * Closing the connection cancels a request. Returns true if that is enough, as in the protocol without sessions. The earlier protocol needs the notification
+   * too. The notification alone is not enough: on another connection it may overtake its request and would then be ignored.
    */
   #cancelled(id: unknown): boolean {
     const cancelled = isRequestId(id) ? this.#byId.get(id) : undefined;
@@ -174,7 +186,7 @@ class Bridge {
       }
       if (original.method === listenMethod && message.envelope !== undefined) return this.#keepListening(message, original.id, original.params);
     }
-    // What follows a greeting belongs to the session it opens.
+    // Later messages belong to the session that the initialize request opens.
     if (message.envelope === undefined) await this.#greeted;
     const { params } = (original ?? {}) as { readonly params?: Readonly<Record<string, unknown>> };
     const answer = await this.#untilAnswered(message);
@@ -192,7 +204,7 @@ class Bridge {
     });
   }
 
-  /** Sends the message until its answer has come whole, as far as it may be sent again. True: it was answered with a result, or needs no answer. */
+  /** Sends the message until its answer is complete, if it may be sent again. Returns true if it was answered with a result or needs no answer. */
   async #untilAnswered(message: Outgoing, onAnswer?: OnAnswer): Promise<boolean> {
     const retryDelay = this.#retryDelay(message.abort.signal);
     for (;;) {
@@ -205,7 +217,7 @@ class Bridge {
     }
   }
 
-  /** Passes an answer on. Rejects when it does not come whole. */
+  /** Passes on an answer. Rejects if the answer is incomplete. */
   async #deliver(message: Outgoing, response: IncomingMessage, onAnswer?: OnAnswer): Promise<boolean> {
     const { statusCode = 0, headers } = response;
     if (statusCode < 200 || statusCode > 299) return this.#refuse(message, response);
@@ -219,7 +231,7 @@ class Bridge {
     try {
       const text = (await readAnswerBody(response)).toString("utf8");
       const messages = messagesIn(text);
-      // An error without an id is about the one request: the server could not read it far enough to know.
+      // An error without an id belongs to this request: the server could not read as far as the id.
       if (messages === undefined || (messages.length === 1 && messages[0]?.id === null)) return this.#refuse(message, response, text);
       const isResult = await this.#passAnswers(message, messages, text, (answer) => onAnswer?.(response, answer));
       return this.#requireAnswered(message, otherAnswer) && isResult;
@@ -238,12 +250,12 @@ class Bridge {
       else if (!(await this.#passAnswers(message, messages, data, (answer) => onAnswer?.(response, answer)))) isResult = false;
       if (messages?.some(({ id, method }) => method === undefined && !message.ids.includes(id as RequestId))) problem ??= otherAnswer;
     }
-    // Only where nothing wrong was said may the rest come with another attempt.
+    // Another attempt may bring the missing answers only if the stream contained nothing wrong.
     if (problem === undefined && message.unanswered.size > 0) throw new ConnectionFailure("cut", { code: "the stream ended" });
     return this.#requireAnswered(message, problem ?? otherAnswer) && isResult;
   }
 
-  /** Passes on what the server said, whatever it is an answer to. True: no request was answered with an error. */
+  /** Passes on the server's messages, whichever request they answer. Returns true if no request of this message was answered with an error. */
   async #passAnswers(message: Outgoing, messages: readonly ServerMessage[], text: string, onAnswer: (answer: ServerMessage) => void): Promise<boolean> {
     const answers = messages.filter(({ id, method }) => method === undefined && message.unanswered.has(id as RequestId));
     await this.#pass(oneLine(text), () => {
@@ -261,19 +273,28 @@ class Bridge {
   }
 
   async #refuse(message: Outgoing, response: IncomingMessage, body?: string): Promise<boolean> {
-    const { statusCode } = response;
+    const { statusCode = 0 } = response;
     const text = body ?? (await readAnswerBody(response)).toString("utf8");
     if (message.ids.length === 0) this.#options.log("warn", "message_refused", { status: statusCode, method: message.method });
-    for (const id of message.ids) await this.#pass(refusalLine(id, response, text, this.#shownServer));
+    // With a 3xx or 4xx status, the server did not act on the request. With any other status, it may have.
+    for (const id of message.ids)
+      await this.#leaveUnanswered({ id, line: refusalLine(id, response, text, this.#shownServer), mayHaveHappened: statusCode < 300 || statusCode > 499 });
     return false;
   }
 
+  async #leaveUnanswered(unanswered: Unanswered): Promise<void> {
+    const { onUnanswered } = this.#options;
+    if (onUnanswered === undefined) await this.#pass(unanswered.line);
+    else onUnanswered(unanswered);
+  }
+
   #fail(message: Outgoing, failure: unknown): void {
-    // Cancelled, or over: no caller waits for an answer.
+    // The request was cancelled or given up, so no caller waits for an answer.
     if (message.abort.signal.aborted) return;
     this.#options.log("warn", "request_failed", { method: message.method, reason: failure instanceof ConnectionFailure ? failure.reason : String(failure) });
     if (Number.isFinite(this.#endsAtMs)) this.#unansweredAtEnd += message.unanswered.size;
-    for (const id of message.unanswered) this.#writer.write(unansweredLine(id, failure, this.#shownServer, !message.isRepeatable));
+    const mayHaveHappened = !(failure instanceof ConnectionFailure) || failure.kind === "cut";
+    for (const id of message.unanswered) void this.#leaveUnanswered({ id, line: unansweredLine(id, failure, this.#shownServer, !message.isRepeatable), mayHaveHappened });
   }
 
   #keepListening(message: Outgoing, id: RequestId, params: Readonly<Record<string, unknown>> | undefined): Promise<void> {
@@ -293,7 +314,7 @@ class Bridge {
     });
   }
 
-  /** One stream for each session; a server that gives no session has none. */
+  /** Opens one stream per session; a server without sessions has no stream. */
   #follow(): void {
     const { id } = this.#connection.session;
     if (id === undefined || this.#followed !== undefined) return;
@@ -315,7 +336,7 @@ class Bridge {
       });
   }
 
-  /** What the server says by itself; what is no message would only confuse the client. */
+  /** Passes on messages that the server sends unasked. Data that is not a message would only confuse the client, so it is dropped. */
   async #passOwn(text: string): Promise<void> {
     if (messagesIn(text) === undefined) this.#options.log("warn", "event_unreadable");
     else await this.#pass(oneLine(text));
@@ -340,7 +361,7 @@ class Bridge {
     return new RetryDelay({ clock: this.#options.clock, forMs, signal, endsAtMs: () => this.#endsAtMs });
   }
 
-  /** The session is no longer needed. */
+  /** Ends the session on the server, because it is no longer needed. */
   async #sayFarewell(): Promise<void> {
     const { headers, id } = this.#connection.session;
     if (id === undefined) return;

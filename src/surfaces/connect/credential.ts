@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { HoldfastError } from "../../kernel/errors.ts";
 
-/** What may stand in a header, and no more than one has room for. */
+/** Characters that a header may contain, in a length that fits into one. */
 const tokenForm = /^[\x21-\x7e]{1,8192}$/;
 
 export interface CredentialOptions {
@@ -10,7 +10,7 @@ export interface CredentialOptions {
   readonly tokenFile?: string;
 }
 
-/** The token that goes with every request. It is never shown, in no message and in no log. */
+/** The token sent with every request. It never appears in a message or in the log. */
 export class BridgeCredential {
   readonly #file: string | undefined;
   #token: string | undefined;
@@ -24,7 +24,7 @@ export class BridgeCredential {
     return this.#token === undefined ? {} : { authorization: `Bearer ${this.#token}` };
   }
 
-  /** True: there is another one now. */
+  /** Reads the token file again. Returns true if the token changed. */
   renew(): boolean {
     if (this.#file === undefined) return false;
     const before = this.#token;

@@ -1,12 +1,12 @@
 import type { IncomingMessage } from "node:http";
 import type { ErrorCode } from "../../kernel/errors.ts";
+import { TooLong } from "../../kernel/server-events.ts";
 import type { RequestId } from "../mcp/json-rpc.ts";
 import { errorLine, isPlainObject } from "../mcp/json-rpc.ts";
 import { WrongAnswer } from "./messages-in.ts";
-import { TooLong } from "./read-answer.ts";
 import { ConnectionFailure } from "./remote.ts";
 
-/** A failure of the exchange itself, which the protocol leaves without a number of its own. */
+/** A failure of the transport, for which the protocol defines no error code. */
 const exchangeFailed = -32_000;
 
 interface Failure {
@@ -17,7 +17,7 @@ interface Failure {
 
 const failureLine = (id: RequestId, { code, message, hint }: Failure): string => errorLine(id, exchangeFailed, message, { code, ...(hint === undefined ? {} : { hint }) });
 
-/** No answer came. `mayHaveHappened`: what was asked changes something, and has perhaps arrived. */
+/** The error for a request without an answer. `mayHaveHappened` means that the request changes something and may have arrived. */
 export function unansweredLine(id: RequestId, failure: unknown, server: string, mayHaveHappened: boolean): string {
   if (failure instanceof TooLong) return failureLine(id, { code: "limit_exceeded", message: "The server's answer is too long to forward." });
   if (failure instanceof WrongAnswer) return lostLine(id, `${server} ${failure.message}`, mayHaveHappened, { code: "unavailable", hint: serverHint });
@@ -31,11 +31,11 @@ export function unansweredLine(id: RequestId, failure: unknown, server: string, 
   });
 }
 
-/** The client closed its end, and the time that requests have then is over. */
+/** The error for a request still unanswered when the time after the client closed its side is up. */
 export const closedLine = (id: RequestId, server: string, mayHaveHappened: boolean): string =>
   lostLine(id, `Standard input ended before ${server} answered`, mayHaveHappened, { code: "cancelled" });
 
-/** Where the request may have taken effect, that is what its sender has to know; `otherwise` nothing has happened. */
+/** Reports `outcome_unknown` if the request may have taken effect; `otherwise` is the failure to report if nothing happened. */
 function lostLine(id: RequestId, what: string, mayHaveHappened: boolean, otherwise: Omit<Failure, "message"> = { code: "unavailable" }): string {
   if (!mayHaveHappened) return failureLine(id, { ...otherwise, message: `${what}.` });
   return failureLine(id, {
@@ -51,9 +51,9 @@ const hintOf = (reason: string): string =>
     ? "This machine does not trust its certificate. Set NODE_EXTRA_CA_CERTS to a file with your certificate authority's certificate."
     : serverHint;
 
-/** What the server refused, in its own words where it has some for a client of MCP. */
+/** The error for a refused request: the server's own error if it sent one for MCP clients. */
 export function refusalLine(id: RequestId, { statusCode = 0 }: Pick<IncomingMessage, "statusCode">, body: string, server: string): string {
-  // How to bring a credential is ours to say: the server speaks to those who write headers themselves.
+  // For 401 the bridge gives its own hint, because the server's explains headers, which users of the bridge do not write.
   const told = statusCode === 401 ? undefined : errorIn(body);
   if (told !== undefined) return JSON.stringify({ jsonrpc: "2.0", id, error: told });
   return failureLine(id, refusals[statusCode]?.(server) ?? { code: "unavailable", message: `${server} answered with status ${statusCode} and without an MCP message.` });
@@ -76,11 +76,11 @@ const refusals: Readonly<Record<number, (server: string) => Failure>> = {
     hint: "Set HOLDFAST_TOKEN to a token of that server, or pass a file that contains one with --token-file. To create a token, run holdfast token create on the server.",
   }),
   403: (server) => ({ code: "forbidden", message: `${server} does not allow this caller.` }),
-  404: (server) => ({ code: "not_found", message: `There is no MCP at ${server}.`, hint: "Holdfast serves it at /mcp, and at /ns/NAME/mcp for a namespace." }),
-  405: (server) => ({ code: "not_found", message: `There is no MCP at ${server}.`, hint: "Holdfast serves it at /mcp, and at /ns/NAME/mcp for a namespace." }),
+  404: (server) => ({ code: "not_found", message: `No MCP server answers at ${server}.`, hint: "Holdfast serves it at /mcp, and at /ns/NAME/mcp for a namespace." }),
+  405: (server) => ({ code: "not_found", message: `No MCP server answers at ${server}.`, hint: "Holdfast serves it at /mcp, and at /ns/NAME/mcp for a namespace." }),
 };
 
-/** The error of a JSON-RPC answer. It may stand there without the id: a refusal comes before the body was read. */
+/** The error of a JSON-RPC answer. The id may be missing, because a server may refuse a request before it reads the body. */
 function errorIn(body: string): Readonly<Record<string, unknown>> | undefined {
   try {
     const { error, jsonrpc } = JSON.parse(body) as Record<string, unknown>;

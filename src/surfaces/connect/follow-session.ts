@@ -1,8 +1,8 @@
+import type { RetryDelay } from "../../kernel/retry-delay.ts";
 import type { BridgeConnection } from "./bridge-connection.ts";
 import { isEvents } from "./bridge-connection.ts";
 import { discard, readAnswerEvents } from "./read-answer.ts";
 import type { ConnectionFailure, Remote } from "./remote.ts";
-import type { RetryDelay } from "./retry-delay.ts";
 
 export interface FollowOptions {
   readonly remote: Remote;
@@ -17,8 +17,8 @@ export interface FollowOptions {
 }
 
 /**
- * The stream on which a server of the earlier revisions speaks by itself: opened again whenever it breaks, from the last event on that was seen.
- * Ends when the server has none, or rejects us.
+ * Follows the stream on which a server of the earlier revisions sends unasked messages. A broken stream is reopened after the last event received.
+ * Ends if the server has no such stream or rejects the client.
  */
 export async function followSession({ remote, connection, renewsCredential, retryDelay, signal, pass, onMissed, onRefused }: FollowOptions): Promise<void> {
   let sessionId = connection.session.id;
@@ -47,7 +47,7 @@ export async function followSession({ remote, connection, renewsCredential, retr
         if (data !== "") await pass(data);
       }
     } catch {
-      // Broken off; what came whole was passed on.
+      // The stream broke; complete events were already passed on.
     }
     if (!(await retryDelay.wait())) return;
   }

@@ -12,7 +12,7 @@ export interface Listened {
   readonly uris: readonly string[];
 }
 
-/** What a subscription of the era without sessions asks for. */
+/** The resources that a subscription in the protocol without sessions requests. */
 export const listenedTo = (id: RequestId, params: Readonly<Record<string, unknown>> | undefined): Listened => {
   const wanted = isPlainObject(params?.notifications) ? params.notifications.resourceSubscriptions : undefined;
   return { id, uris: Array.isArray(wanted) ? wanted.filter((uri) => typeof uri === "string") : [] };
@@ -23,16 +23,16 @@ export interface KeepListeningOptions {
   readonly signal: AbortSignal;
   /** Sends the request, for the first time or again. */
   readonly open: (isFirst: boolean) => Promise<IncomingMessage>;
-  /** Waits before the next attempt; false: there will be none. */
+  /** Waits before the next attempt; returns false if there will be none. */
   readonly wait: () => Promise<boolean>;
   readonly pass: (line: string) => Promise<void>;
-  /** An answer that is no stream. */
+  /** Delivers an answer that is not a stream. */
   readonly deliver: (response: IncomingMessage) => Promise<void>;
 }
 
 /**
- * A subscription that lasts as long as its client wants it: where the server stops or the connection breaks, it is opened again, the client is notified
- * that everything it listens to may have changed, and of the second confirmation it hears nothing. Rejects when the first attempt fails.
+ * Keeps a subscription open for as long as its client wants it. If the server stops or the connection breaks, the subscription is reopened. The client then
+ * gets an update for every resource, because changes may have been missed, but no second confirmation. Rejects if the first attempt fails.
  */
 export async function keepListening({ listened, signal, open, wait, pass, deliver }: KeepListeningOptions): Promise<void> {
   let isConfirmed = false;
@@ -44,7 +44,7 @@ export async function keepListening({ listened, signal, open, wait, pass, delive
         if (data === "") continue;
         const kind = kindOf(data, listened.id);
         if (kind === "refused") return pass(data);
-        // The server stops, in good order: there may be another soon.
+        // The server is shutting down in an orderly way and may be back soon.
         if (kind === "over") break;
         if (kind === "confirmed" && isConfirmed) for (const uri of listened.uris) await pass(updatedLine(uri, listened.id));
         else await pass(data);
@@ -63,6 +63,6 @@ function kindOf(data: string, id: RequestId): "confirmed" | "over" | "refused" |
   return message.error === undefined ? "over" : "refused";
 }
 
-/** A client that reads the resource again misses nothing. `id`: the subscription's, in the era that names it. */
+/** Makes the client read the resource again, so that it misses nothing. `id` is the subscription's id, in the protocol without sessions. */
 export const updatedLine = (uri: string, id?: RequestId): string =>
   JSON.stringify({ jsonrpc: "2.0", method: "notifications/resources/updated", params: { uri, ...(id === undefined ? {} : { _meta: { [subscriptionIdKey]: id } }) } });

@@ -1,26 +1,28 @@
 import type { Message, RequestId } from "../mcp/json-rpc.ts";
 import { isRequest } from "../mcp/json-rpc.ts";
 
-/** One message of the client's on its way to the server. */
+/** A client's message on its way to the server. */
 export interface Outgoing {
-  /** As the client wrote it. */
+  /** The message exactly as the client sent it. */
   readonly body: Buffer;
-  /** The requests in it: one, several in a batch, none in a notification. */
+  /** The ids of the requests in it: one, several in a batch, none in a notification. */
   readonly ids: readonly RequestId[];
-  /** Those of them for which nothing has come yet. */
+  /** The ids that have no answer yet. */
   readonly unanswered: Set<RequestId>;
   readonly method?: string;
-  /** What it says of itself in the era without sessions; absent in the earlier one. */
+  /** The headers that describe the message in the protocol without sessions; absent in the earlier protocol. */
   readonly envelope?: Readonly<Record<string, string>>;
-  /** May be sent again although it may have arrived: it changes nothing, or carries a request key. */
+  /** True if the message may be sent again even after it may have arrived: it is not a tool call, or it carries a request key that the server honours. */
   readonly isRepeatable: boolean;
+  /** A tool call to a server other than Holdfast, which may return 503 after it has acted, as some gateways do. */
+  readonly isForeignCall: boolean;
   readonly abort: AbortController;
 }
 
 const versionKey = "io.modelcontextprotocol/protocolVersion";
 const requestKey = "holdfast/request-key";
 
-/** The server does a call with a key once, however often it arrives; the key comes beside the arguments or as one of them. */
+/** The server performs a call with a key once, however often it arrives. The key is in `_meta` or among the arguments. */
 function hasRequestKey(params: Readonly<Record<string, unknown>> | undefined): boolean {
   const meta = params?._meta as Readonly<Record<string, unknown>> | undefined;
   const args = params?.arguments as Readonly<Record<string, unknown>> | null | undefined;
@@ -37,7 +39,7 @@ const namedBy: Readonly<Record<string, string>> = {
   "tasks/cancel": "taskId",
 };
 
-export function outgoing(line: Buffer, message: Message): Outgoing {
+export function outgoing(line: Buffer, message: Message, isForeign = false): Outgoing {
   const method = "method" in message ? message.method : undefined;
   const params = "method" in message ? message.params : undefined;
   const meta = params?._meta as Readonly<Record<string, unknown>> | undefined;
@@ -49,15 +51,16 @@ export function outgoing(line: Buffer, message: Message): Outgoing {
     unanswered: new Set(ids),
     method,
     envelope: typeof version === "string" && method !== undefined ? envelopeHeaders(version, method, params) : undefined,
-    isRepeatable: method !== "tools/call" || hasRequestKey(params),
+    isRepeatable: method !== "tools/call" || (!isForeign && hasRequestKey(params)),
+    isForeignCall: isForeign && method === "tools/call",
     abort: new AbortController(),
   };
 }
 
-/** A batch, which one of the earlier revisions has. What is in it is not told apart: it may not be sent twice. */
+/** A batch, which exists in one earlier protocol revision. Its messages are not examined, so it is never sent twice. */
 export function outgoingBatch(line: Buffer, messages: readonly Message[]): Outgoing {
   const ids = messages.flatMap((message) => (isRequest(message) ? [message.id] : []));
-  return { body: Buffer.from(line), ids, unanswered: new Set(ids), isRepeatable: false, abort: new AbortController() };
+  return { body: Buffer.from(line), ids, unanswered: new Set(ids), isRepeatable: false, isForeignCall: false, abort: new AbortController() };
 }
 
 function envelopeHeaders(version: string, method: string, params: Readonly<Record<string, unknown>> | undefined): Readonly<Record<string, string>> {
@@ -69,6 +72,6 @@ function envelopeHeaders(version: string, method: string, params: Readonly<Recor
   };
 }
 
-/** What a header cannot hold as it is goes as Base64, and so does what would be taken for that. */
+/** Text that a header cannot contain is encoded as Base64, and so is text that looks like this encoding. */
 const headerText = (text: string): string =>
   /^[\x21-\x7e](?:[\x20-\x7e\t]*[\x21-\x7e])?$/.test(text) && !/^=\?base64\?.*\?=$/i.test(text) ? text : `=?base64?${Buffer.from(text).toString("base64")}?=`;

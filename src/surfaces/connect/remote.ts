@@ -1,12 +1,12 @@
 import type { Agent, ClientRequest, IncomingMessage, RequestOptions } from "node:http";
 import type { BridgeCredential } from "./credential.ts";
 
-/** The request was not answered. `unreached`: not a byte of it can have arrived, so that sending it again is safe. */
+/** The request was not answered. `unreached` means that no byte of it can have arrived, so it is safe to send it again. */
 export class ConnectionFailure extends Error {
   readonly kind: "unreached" | "cut";
-  /** What the system calls it. */
+  /** The system's error code. */
   readonly reason: string;
-  /** Asking again will not help. */
+  /** True if a retry cannot help. */
   readonly isFinal: boolean;
 
   constructor(kind: "unreached" | "cut", cause: unknown) {
@@ -18,7 +18,7 @@ export class ConnectionFailure extends Error {
   }
 }
 
-/** A certificate that is not trusted today will not be in a second; neither is a protocol error. */
+/** An untrusted certificate or a protocol error does not go away by retrying. */
 const finalReasons = /CERT|SELF_SIGNED|UNABLE_TO_VERIFY|ERR_TLS|ERR_SSL|HPE_|ERR_INVALID/;
 
 export interface RemoteRequest {
@@ -28,13 +28,7 @@ export interface RemoteRequest {
   readonly signal?: AbortSignal;
 }
 
-/** Idle connections are given up before a server, or something between, closes them under a request that is just being sent. */
-const idleMsMax = 20_000;
-const idleSocketsMax = 16;
-/** How often a silent connection is asked by the system whether the other end is still there. */
-const probeEveryMs = 15_000;
-
-/** The server's end of the bridge: plain HTTP requests over connections that are kept. Redirects are not followed: the token is for one place. */
+/** Sends plain HTTP requests to the server over persistent connections. Redirects are not followed, because the token is for this server only. */
 export class Remote {
   readonly #url: URL;
   readonly #credential: BridgeCredential;
@@ -45,7 +39,7 @@ export class Remote {
     this.#credential = credential;
   }
 
-  /** Resolves when the answer's head is there; rejects with a ConnectionFailure. */
+  /** Resolves when the head of the answer has arrived; rejects with a ConnectionFailure. */
   async open({ method, headers, body, signal }: RemoteRequest): Promise<IncomingMessage> {
     this.#client ??= loadClient(this.#url.protocol === "https:");
     const { request, agent } = await this.#client;
@@ -64,7 +58,7 @@ export class Remote {
         else mayHaveArrived = true;
       });
       asked.once("response", resolve);
-      // Later errors are the answer's; without a listener they would end the process.
+      // Errors after the response has started are reported by the response. Without a listener here they would end the process.
       asked.on("error", fail);
       asked.end(body);
     });
@@ -75,8 +69,5 @@ export class Remote {
   }
 }
 
-/** Only the one that is needed is loaded. */
-async function loadClient(isSecure: boolean) {
-  const { Agent, request } = isSecure ? await import("node:https") : await import("node:http");
-  return { request, agent: new Agent({ keepAlive: true, keepAliveMsecs: probeEveryMs, maxFreeSockets: idleSocketsMax, timeout: idleMsMax }) };
-}
+/** The only module that can open a connection; loaded on the first request. */
+const loadClient = async (isSecure: boolean) => (await import("./http-client.ts")).openHttpClient(isSecure);

@@ -49,9 +49,9 @@ const events: ApiRoute = {
   needs: "read",
   async handle(request) {
     const { after } = readQuery(request.query, { after: text(64) });
-    // A browser that connects again asks for the same address and says in the header how far it got.
+    // A browser that reconnects requests the same URL and sends the last event's id in the header.
     const given = request.lastEventId ?? after;
-    // Before the stream begins, so that a refusal is one: with its status, not in the middle of an answer.
+    // Read before the stream begins, so that a failure still gets its own HTTP status.
     const { revision } = await request.base.store.position();
     return { events: stream(request, given === undefined || given === "" ? { revision } : toPosition(given)) };
   },

@@ -1,4 +1,4 @@
-/** What the dashboard's API answers, as types that the page is compiled against. Times are milliseconds since 1970. */
+/** The responses of the dashboard's API, as types that the page is compiled against. Times are milliseconds since 1970. */
 
 export type RoleName = "read" | "write" | "admin";
 
@@ -7,51 +7,51 @@ export interface Me {
   readonly principal: string;
   readonly kind: "operator" | "token" | "jwt";
   readonly role: RoleName;
-  /** Those that exist and the caller may read. */
+  /** The existing namespaces that the caller may read. */
   readonly namespaces: readonly string[];
-  /** So many more, where there are too many to name; each is at its own address. */
+  /** How many more exist if there are too many to list; each has its own address. */
   readonly namespacesOmitted?: number;
   readonly defaultNamespace: string;
-  /** True: the server takes no change at all. */
+  /** True: the server accepts no writes. */
   readonly readOnly: boolean;
   readonly version: string;
   readonly engine: string;
 }
 
 /** What kind of thing a change is about. */
-export type Kind = "state" | "lease" | "workflow" | "session" | "checkpoint" | "knowledge" | "other";
+export type Kind = "state" | "lease" | "workflow" | "effect" | "session" | "checkpoint" | "knowledge" | "other";
 
 /** One change of one thing: a row of the activity list, and the data of a `change` event. */
 export interface ActivityItem {
   readonly revision: number;
   readonly atMs: number;
   readonly kind: Kind;
-  /** What was done, in a word or two: "set", "claimed", "step 4". */
+  /** The operation in a word or two: "set", "claimed", "step 4". */
   readonly operation: string;
-  /** The key, resource, run or note it was done to. */
+  /** The key, resource, run or note that changed. */
   readonly subject: string;
-  /** What people call it, where the subject is an id: a run's name, the beginning of a journal entry, a research question. */
+  /** A readable name if the subject is an id: a run's name, the beginning of a journal entry, a research question. */
   readonly title?: string;
   readonly writer: string;
   readonly agent?: string;
-  /** Of kind "checkpoint": where it was written. */
+  /** For kind "checkpoint": where it was written. */
   readonly written?: "journal" | "research";
-  /** A renewal: a sign of life and not news. Only in events, and in the activity list when asked for. */
+  /** A renewal, which shows that a holder is alive but is not news. Only in events, and in the activity list if requested. */
   readonly heartbeat?: boolean;
-  /** How many equal changes in a row it represents; absent = 1. */
+  /** The number of equal changes in a row that this item represents; absent = 1. */
   readonly times?: number;
 }
 
 /** GET /api/ns/:namespace/activity?before=REVISION&limit=N&kind=KIND&subject=BEGINNING&who=NAME (`who`: exactly this writer or agent; heartbeats=true also lists renewals) */
 export interface ActivityAnswer {
   readonly items: readonly ActivityItem[];
-  /** Give it back as `before`; absent at the end of what is kept. */
+  /** Pass it as `before`; absent on the last page. */
   readonly next?: number;
 }
 
 /**
- * GET /api/ns/:namespace/events?after=REVISION, server-sent: `hello`, `change` (an ActivityItem) and `compacted` (read everything again: what came before is no
- * longer kept, or was too much to report one by one; the stream continues from there). `after`: a revision, or the id of the last event received.
+ * GET /api/ns/:namespace/events?after=REVISION, server-sent: `hello`, `change` (an ActivityItem) and `compacted` (read everything again: earlier changes are no
+ * longer stored, or were too many to report one by one; the stream continues from there). `after`: a revision, or the id of the last event received.
  */
 export interface Hello {
   readonly revision: number;
@@ -62,12 +62,12 @@ export interface CompactedAnswer {
 
 export type RunStatusName = "created" | "claimed" | "running" | "done" | "failed" | "cancelled";
 
-/** GET /api/ns/:namespace/overview?range=15m|1h|6h|24h|7d (how far back commits and leases are shown; 1h when absent) */
+/** GET /api/ns/:namespace/overview?range=15m|1h|6h|24h|7d (how far back commits and leases are shown; default 1h) */
 export interface Overview {
   readonly nowMs: number;
   readonly rangeMs: number;
   readonly revision: number;
-  /** `runsHeld`: by an agent now; `runsWaiting`: unfinished, without a holder. */
+  /** `runsHeld`: held by an agent now; `runsWaiting`: unfinished, without a holder. */
   readonly counts: {
     readonly keys: number;
     readonly runs: number;
@@ -79,33 +79,33 @@ export interface Overview {
     readonly notes: number;
     readonly research: number;
   };
-  /** How many of the newest `of` runs failed: no index has every failed run. */
+  /** How many of the newest `of` runs failed. No index lists every failed run. */
   readonly failedRuns: { readonly count: number; readonly of: number };
-  /** The range in sixty equal steps, of a minute each for an hour, oldest first. `through`: the revision that each step ended with. `complete`: false where history does not reach back that far. `estimated`: of a very busy hour, close at first and closer with each answer. */
+  /** The range in sixty equal steps (a minute each for an hour), oldest first. `through`: the last revision of each step. `complete`: false if history does not reach back that far. `estimated`: the hour was very busy; the numbers become more exact with each response. */
   readonly commitsPerMinute: {
     readonly complete: boolean;
     readonly estimated?: boolean;
     readonly minutes: readonly { readonly atMs: number; readonly commits: number; readonly through: number }[];
   };
-  /** Runs that ended within the range, of the newest ones, newest first. */
+  /** Runs that ended within the range, newest first. Only the newest runs are considered. */
   readonly runDurations: readonly { readonly runId: string; readonly name: string; readonly status: RunStatusName; readonly startedAtMs: number; readonly endedAtMs: number }[];
-  /** Who held what within the range; an open end is held now. `leaseOccupancySinceMs`: earlier times were not read, so a gap there means nothing. */
+  /** Who held what within the range; a span without an end is held now. `leaseOccupancySinceMs`: earlier times were not read, so a gap there means nothing. */
   readonly leaseOccupancyComplete?: boolean;
   readonly leaseOccupancySinceMs?: number;
   readonly leaseOccupancy: readonly {
     readonly resource: string;
-    /** The name of the run whose claim it is. */
+    /** For a claim: the name of its run. */
     readonly title?: string;
     readonly spans: readonly { readonly holder: string; readonly fromMs: number; readonly untilMs?: number }[];
   }[];
-  /** How many resources that were in all, of which `leaseOccupancy` has the first, and how many of them are held now. */
+  /** The number of resources in all, of which `leaseOccupancy` lists the first, and how many of them are held now. */
   readonly leaseOccupancyOf: { readonly resources: number; readonly heldNow: number };
-  /** Who was active lately, newest first; `agentsMore`: there were more than these. */
+  /** Recently active agents, newest first; `agentsMore`: there were more than these. */
   readonly agentsMore: boolean;
   readonly agents: readonly { readonly agent: string; readonly writer: string; readonly lastAtMs: number; readonly lastDid: string; readonly holds: number }[];
-  /** What a person should look at, each with why. `token` of a run and `lease`: what cancelling or releasing it needs. */
+  /** What needs a person's attention, each with the reason. `token` (of a run) and `lease` are needed to cancel or release it. */
   readonly stuck: readonly {
-    readonly kind: "run" | "lease";
+    readonly kind: "run" | "lease" | "effect";
     readonly id: string;
     readonly title?: string;
     readonly why: string;
@@ -121,9 +121,53 @@ export interface HealthAnswer {
   readonly status: "ok" | "error";
   readonly engine: string;
   readonly durability: string;
-  /** Of the whole store for who may use every namespace, of this one for others. */
+  /** About the whole store for callers that may use every namespace, otherwise about this namespace. */
   readonly facts: Readonly<Record<string, unknown>>;
   readonly warnings: readonly { readonly about: string; readonly says: string }[];
+}
+
+export type EffectStateName = "unknown" | "intended" | "done" | "failed";
+
+/** GET /api/ns/:namespace/effects?state=&run=&cursor=&limit= (unknown ones first, then those in flight, then the newest) */
+export interface EffectsAnswer {
+  readonly nowMs: number;
+  readonly effects: readonly EffectRow[];
+  readonly next?: string;
+}
+export interface EffectRow {
+  readonly id: string;
+  readonly state: EffectStateName;
+  readonly scope?: string;
+  readonly run?: string;
+  readonly step?: number | string;
+  readonly ordinal?: number;
+  readonly tool: string;
+  readonly name?: string;
+  /** The beginning of the arguments' JSON. */
+  readonly args: string;
+  readonly attempts: number;
+  readonly begunAtMs: number;
+  readonly agent?: string;
+  readonly liveUntilMs?: number;
+  readonly endedAtMs?: number;
+  readonly keptUntilMs?: number;
+  readonly reason?: string;
+  /** Whose word ended it, where its owner never reported. */
+  readonly resolved?: "caller" | "policy";
+  readonly writer: string;
+}
+
+/** GET /api/ns/:namespace/effect?id= */
+export interface EffectShown {
+  readonly effect: EffectRow;
+  /** The answer of one that is done, the error of one that failed. */
+  readonly answer?: unknown;
+  readonly answerKept?: boolean;
+}
+
+/** POST /api/ns/:namespace/effects/resolve {id, as, reason?} */
+export interface EffectResolution {
+  readonly state: EffectStateName;
 }
 
 /** GET /api/ns/:namespace/keys?prefix=&cursor=&limit= */
@@ -141,14 +185,14 @@ export interface KeyRow {
   readonly preview: string;
 }
 
-/** GET /api/ns/:namespace/folders?prefix=: the next part, up to and with its `/`, of the keys that begin with `prefix`, each once, in key order. */
+/** GET /api/ns/:namespace/folders?prefix=: for the keys that begin with `prefix`, their next part including its `/`, each once, in key order. */
 export interface FoldersView {
   readonly folders: readonly string[];
-  /** There are more than were looked for. */
+  /** There are more folders than were read. */
   readonly more: boolean;
 }
 
-/** GET /api/ns/:namespace/key?key=&before=REVISION&limit= (older versions: `before` the last revision shown) */
+/** GET /api/ns/:namespace/key?key=&before=REVISION&limit= (for older versions, pass the last revision shown as `before`) */
 export interface KeyView {
   readonly key: string;
   readonly found: boolean;
@@ -156,10 +200,10 @@ export interface KeyView {
   readonly version: number;
   readonly updatedAtMs?: number;
   readonly expiresAtMs?: number;
-  /** Who was authenticated, and the name the caller gave itself. Absent when there is no such key. */
+  /** The authenticated writer, and the name the caller gave itself. Absent if the key does not exist. */
   readonly writer?: string;
   readonly agent?: string;
-  /** Newest first, as far as history reaches; `more` when there are older ones than these. */
+  /** Newest first, as far as history reaches; `more`: there are older ones. */
   readonly versions: readonly VersionView[];
   readonly more: boolean;
 }
@@ -170,9 +214,9 @@ export interface VersionView {
   readonly operation: string;
   readonly writer: string;
   readonly agent?: string;
-  /** Absent when it was deleted or expired, or when the value is no longer kept. */
+  /** Absent if the key was deleted or expired, or if the value is no longer stored. */
   readonly value?: unknown;
-  /** The values of these versions together were too large to send along; state_get with `version` reads this one. */
+  /** The values of these versions were too large to send together; state_get with `version` reads this one. */
   readonly omitted?: boolean;
 }
 
@@ -191,11 +235,11 @@ export interface RunRow {
   readonly attempts: number;
   readonly createdAtMs: number;
   readonly updatedAtMs: number;
-  /** When the first worker took it; absent when none has, or it was before this was noted. */
+  /** When the first worker claimed it; absent if none has, or if the run is older than this field. */
   readonly startedAtMs?: number;
   readonly priority?: number;
   readonly claimExpiresAtMs?: number;
-  /** Of the present or last holder: give it back with `runs/return` and `runs/cancel`. */
+  /** The current or last holder's token: pass it to `runs/return` and `runs/cancel`. */
   readonly token?: number;
 }
 
@@ -207,7 +251,7 @@ export interface RunDetail {
   readonly error?: unknown;
   readonly steps: readonly { readonly step: number; readonly atMs: number; readonly output: unknown; readonly writer: string; readonly agent?: string }[];
   readonly moreSteps: boolean;
-  /** Oldest first: what happened to the run. */
+  /** The run's events, oldest first. */
   readonly timeline: readonly {
     readonly atMs: number;
     readonly revision: number;
@@ -216,22 +260,22 @@ export interface RunDetail {
     readonly writer: string;
     readonly agent?: string;
     readonly token?: number;
-    /** Renewals in a row, told as one. */
+    /** Consecutive renewals, combined into one event. */
     readonly times?: number;
   }[];
-  /** False: there was more than was looked at, or it is no longer kept; the newest are here. */
+  /** False: there were more events than were read, or older ones are no longer stored; the newest are included. */
   readonly timelineComplete?: boolean;
 }
 
 /**
- * What a person does to another's hold: the token is the one that was shown, so that an agent that took over since keeps its hold (409 `lease_lost`).
+ * Operator actions on a lease or run that another agent holds. The token is the one shown to the operator, so an agent that took over since keeps its hold (409 `lease_lost`).
  * POST /api/ns/:namespace/leases/release {resource, token}; POST …/runs/return {runId, token}; POST …/runs/cancel {runId, token?, reason?} (no token: it had no holder).
  */
 export interface SteppedIn {
   readonly revision: number;
 }
 
-/** POST /api/ns/:namespace/notes/change {name, version, content?, keywords?, source?, status?, trust?}: what is left out stays; 409 `conflict` when it has another version by now. */
+/** POST /api/ns/:namespace/notes/change {name, version, content?, keywords?, source?, status?, trust?}: omitted fields keep their values; 409 `conflict` if the version is no longer current. */
 export interface NoteChanged {
   readonly name: string;
   readonly version: number;
@@ -251,33 +295,39 @@ export interface LeaseRow {
   readonly heldSinceMs: number;
   readonly expiresAtMs: number;
   readonly waiting: number;
-  /** Who waits, first come first. */
+  /** The queue, first come first. */
   readonly waiters?: readonly string[];
-  /** The run whose claim this is, and what people call it. */
+  /** For a claim: its run and the run's name. */
   readonly runId?: string;
   readonly runName?: string;
 }
 
 /**
- * GET /api/ns/:namespace/journal?workspace=&who=&tag=&q=&before=&limit=; with id=ID that one entry alone. `who`: exactly this writer or agent;
- * `q`: in the text, its context, highlights, files or branch, whatever the case. A page of a filter that matches little may be short, or empty, and have a next one.
+ * GET /api/ns/:namespace/journal?workspace=&who=&tag=&q=&before=&limit=; with id=ID only that entry. `who`: exactly this writer or agent;
+ * `q`: text in the description, context, highlights, files or branch, ignoring case. With a filter that matches few entries, a page may be short or empty and still have a next page.
  */
 export interface JournalPage {
   readonly entries: readonly JournalRow[];
   readonly workspaces: readonly { readonly id: string; readonly name: string }[];
   readonly next?: string;
+  /** With `id`: the entries before and after it in its workspace. */
+  readonly older?: string;
+  readonly newer?: string;
 }
 export interface JournalRow {
   readonly id: string;
   readonly atMs: number;
   readonly workspace: string;
   readonly text: string;
-  /** What the writer said beside it about the current work. */
+  /** The writer's notes on the current work. */
   readonly context?: string;
-  /** Written for every workspace. */
+  /** Visible in every workspace. */
   readonly global?: boolean;
   readonly highlights: readonly string[];
   readonly branch?: string;
+  readonly commit?: string;
+  /** What the entry belongs to: a connection, a terminal, a client's conversation. */
+  readonly session: string;
   readonly files: readonly string[];
   readonly tags: readonly string[];
   readonly writer: string;
@@ -297,7 +347,7 @@ export interface NoteRow {
   readonly skill?: string;
   readonly source?: string;
   readonly content: string;
-  /** What `save_knowledge` takes as `id`: the name without its skill. */
+  /** The `id` for `save_knowledge`: the name without its skill. */
   readonly id: string;
   readonly keywords: readonly string[];
   readonly supersedes?: string;
@@ -308,10 +358,10 @@ export interface NoteRow {
   readonly agent?: string;
 }
 
-/** GET /api/ns/:namespace/note?name=; `not_found` when there is none. */
+/** GET /api/ns/:namespace/note?name=; `not_found` if it does not exist. */
 export interface NoteView {
   readonly note: NoteRow;
-  /** Newest first, as far as history reaches; a value is the note as it is stored. */
+  /** Newest first, as far as history reaches; each value is the stored note. */
   readonly versions: readonly VersionView[];
   readonly more: boolean;
 }
@@ -322,7 +372,7 @@ export interface ResearchPage {
   readonly next?: string;
 }
 
-/** GET /api/ns/:namespace/checkpoint?id=; `not_found` when there is none. Fields without a value are absent, never null. */
+/** GET /api/ns/:namespace/checkpoint?id=; `not_found` if it does not exist. Fields without a value are absent, never null. */
 export interface ResearchAnswer {
   readonly id: string;
   readonly atMs: number;
@@ -352,9 +402,9 @@ export interface SearchResults {
     readonly excerpt: string;
     readonly atMs: number;
   }[];
-  /** Of these kinds more was found than is shown. */
+  /** The kinds for which more was found than is shown. */
   readonly more: readonly HitKind[];
-  /** Kinds of which there is more than was looked through, and how many were: the newest runs, the first keys and leases. */
+  /** The kinds that were not searched completely, and how many items were searched: the newest runs, the first keys and leases. */
   readonly looked: Readonly<Partial<Record<HitKind, number>>>;
 }
 export type HitKind = "key" | "run" | "lease" | "journal" | "note" | "research";
@@ -372,15 +422,15 @@ export interface ToolsView {
   }[];
 }
 
-/** POST /api/ns/:namespace/tools/:tool with the arguments: the tool's answer, or an error with its status. */
+/** POST /api/ns/:namespace/tools/:tool with the arguments: returns the tool's result, or an error with its status. */
 export type ToolAnswer = Readonly<Record<string, unknown>>;
 
-/** Every failure. */
+/** The body of every error response. */
 export interface ApiError {
   readonly error: { readonly code: string; readonly message: string; readonly hint?: string; readonly details?: Readonly<Record<string, unknown>> };
 }
 
-/** GET /api/tokens, POST /api/tokens (answers with the secret, once), DELETE /api/tokens/:id; for admins. */
+/** GET /api/tokens, POST /api/tokens (returns the secret, once), DELETE /api/tokens/:id; for admins. */
 export interface TokensAnswer {
   readonly tokens: readonly TokenRow[];
 }

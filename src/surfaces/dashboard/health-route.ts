@@ -5,7 +5,7 @@ import type { HealthAnswer } from "./api.ts";
 import type { ApiRoute } from "./api-route.ts";
 import { readQuery } from "./read-query.ts";
 
-/** The engine's report, before it is filtered for the caller. A health request always gets an answer, whatever the store does. */
+/** The engine's report, before it is filtered for the caller. A health request always gets a response, even if the store fails. */
 export async function readHealth({ server, store }: ToolBase): Promise<HealthAnswer> {
   try {
     const { engine, durability, facts, warnings } = await server.health(store.namespace);
@@ -16,7 +16,7 @@ export async function readHealth({ server, store }: ToolBase): Promise<HealthAns
   }
 }
 
-/** As much of it as is for this caller. */
+/** The part of the report that this caller may see. */
 export const visibleHealth = ({ server }: ToolBase, health: HealthAnswer): HealthAnswer => ({ ...health, facts: visibleFacts(server, health.facts) });
 
 export const healthRoute: ApiRoute = {

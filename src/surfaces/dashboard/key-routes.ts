@@ -14,7 +14,7 @@ import type { RememberedCounts } from "./remembered-counts.ts";
 
 const cursorBytesMax = 2_048;
 const previewCharacters = 160;
-/** Values are read a few at a time, until this much text was read: a page of large ones ends early. */
+/** Values are read a few at a time until this much text was read, so a page of large values ends early. */
 const page = { charactersMax: 4_000_000, readAtOnce: 25 } as const;
 
 const openKeys = (counts: RememberedCounts): ApiRoute => ({

@@ -5,10 +5,10 @@ import type { ApiRoute } from "./api-route.ts";
 import { readQuery } from "./read-query.ts";
 import { shareReads } from "./share-reads.ts";
 
-/** Names in one answer; the others are reached by their address. */
+/** At most this many names are listed; other namespaces can be opened by their address. */
 export const namespacesListed = 1_000;
 
-/** `namespaces`: all that the store has. */
+/** `namespaces`: all namespaces of the store. */
 export function openMeRoute(readOnly: boolean, namespaces: () => Promise<readonly string[]>): ApiRoute {
   const list = shareReads(namespaces);
   return {
@@ -26,7 +26,7 @@ export function openMeRoute(readOnly: boolean, namespaces: () => Promise<readonl
         principal: principal.name,
         kind: principal.kind,
         role: principal.role,
-        // The default one is there to be used, also before anything was written to it.
+        // The default namespace can be used before anything was written to it.
         namespaces: [defaultNamespace, ...told].sort(),
         ...(omitted === 0 ? {} : { namespacesOmitted: omitted }),
         defaultNamespace,

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { readPastVersions } from "../../domain/history/key-versions.ts";
 import type { EntryPage } from "../../domain/journal/find-entries.ts";
-import { listAllEntries, listEntries, readEntry } from "../../domain/journal/find-entries.ts";
+import { listAllEntries, listEntries, readEntry, readNeighbours } from "../../domain/journal/find-entries.ts";
 import type { JournalEntry } from "../../domain/journal/journal-entry.ts";
 import { knowledgeKeys } from "../../domain/keyspace.ts";
 import { changeNote } from "../../domain/knowledge/change-note.ts";
@@ -47,10 +47,11 @@ const journal: ApiRoute = {
     if (id !== undefined) {
       const entry = await readEntry(base, id);
       if (entry === undefined) throw new HoldfastError("not_found", `There is no journal entry ${JSON.stringify(id)}.`, { details: { id } });
-      const one: JournalPage = { entries: [toJournalRow(entry)], workspaces: named };
+      const { older, newer } = await readNeighbours(base, entry);
+      const one: JournalPage = { entries: [toJournalRow(entry)], workspaces: named, ...(older === undefined ? {} : { older }), ...(newer === undefined ? {} : { newer }) };
       return { json: one };
     }
-    // A position in one list means nothing in another.
+    // A position in one list is meaningless in another.
     const list = `journal ${workspace ?? ""}`;
     const read = (count: number, position: string | undefined) =>
       workspace === undefined
@@ -63,7 +64,7 @@ const journal: ApiRoute = {
 };
 
 const filterBytesMax = 256;
-/** A filter that matches little must not make one request read a whole journal. */
+/** A filter that matches few entries must not make one request read a whole journal. */
 const filterScannedMax = 500;
 
 interface EntryFilter {
@@ -74,7 +75,7 @@ interface EntryFilter {
   readonly q?: string;
 }
 
-/** Reads on until enough entries fit, there are no more, or enough were looked at; the position after it is that of the last one read. */
+/** Reads until enough entries match, the journal ends, or the scan limit is reached. `next` is the position of the last entry read. */
 async function findEntries(
   read: (count: number, position: string | undefined) => Promise<Omit<EntryPage, "revision">>,
   { limit, before, ...filter }: EntryFilter,
@@ -83,7 +84,7 @@ async function findEntries(
   const found: JournalEntry[] = [];
   let next = before;
   for (let scanned = 0; scanned < filterScannedMax; scanned += limit) {
-    // No more than are still wanted: what a page has too many of would be passed over by the next.
+    // Reads no more than are still needed: the next page would skip any surplus.
     const page = await read(limit - found.length, next);
     found.push(...page.entries.filter((entry) => fits(entry, filter)));
     next = page.next;
@@ -113,6 +114,8 @@ const toJournalRow = (entry: JournalEntry): JournalRow => ({
   ...(entry.global ? { global: true } : {}),
   highlights: entry.highlights,
   ...(entry.gitBranch === undefined ? {} : { branch: entry.gitBranch }),
+  ...(entry.gitCommit === undefined ? {} : { commit: entry.gitCommit }),
+  session: entry.sessionId,
   files: entry.activeFiles,
   tags: entry.tags,
   writer: entry.writer,
@@ -196,7 +199,7 @@ const research: ApiRoute = {
     const { cursor, limit } = readQuery(query, { cursor: text(cursorBytesMax), limit: pageSize({ default: 30, max: 50 }) });
     const found = await listCheckpoints(base, { limit, after: cursor === undefined ? undefined : fromCursor("research", cursor) });
     const checkpoints: ResearchPage["checkpoints"][number][] = [];
-    // The list has only the beginning of the thesis; the question is in the checkpoint. One at a time: each may be large.
+    // The list has only the beginning of the thesis; the question is in the checkpoint. Read one at a time, because each may be large.
     for (const { id, savedAtMs, confidence, thesis } of found.checkpoints) {
       const whole = await readCheckpoint(base, id);
       checkpoints.push({ id, atMs: savedAtMs, question: whole?.coreQuestion ?? "", thesis: whole?.thesis ?? thesis, confidence });

@@ -26,15 +26,15 @@ import type { RememberedCounts } from "./remembered-counts.ts";
 import { toLeaseRow } from "./run-routes.ts";
 import { shareReads } from "./share-reads.ts";
 
-/** How far the overview looks. Each part has its bound, so that the whole costs the same however much there is. */
+/** How much the overview reads. Each part is bounded, so the cost does not grow with the store. */
 const looked = { runs: 100, leases: 500, durations: 60, agents: 30, occupied: 24, stuck: 50 } as const;
 const hourMs = 3_600_000;
 const ranges = { "15m": hourMs / 4, "1h": hourMs, "6h": 6 * hourMs, "24h": 24 * hourMs, "7d": 168 * hourMs } as const;
 const rangeNames = Object.keys(ranges) as readonly (keyof typeof ranges)[];
-/** A queue that moves needs no attention: an agent must have waited behind this holder for a while. */
+/** A queue that moves needs no attention: an agent must have waited behind this holder for at least this long. */
 const lineMovesMs = 60_000;
 
-/** What is remembered of a namespace between two looks. */
+/** Cached per namespace between requests. */
 interface Memory {
   readonly rate: RateMemory;
   readonly work: RecentWork;
@@ -65,7 +65,7 @@ export function openOverviewRoute(counts: RememberedCounts): ApiRoute {
   };
 }
 
-/** All as of one revision, but for the counts, which are remembered for a moment. */
+/** Everything is read as of one revision, except the counts, which are cached briefly. */
 async function readOverview(base: ToolBase, memory: Memory, remembered: RememberedCounts, rangeMs: number): Promise<Overview> {
   const [health, counts] = await Promise.all([readHealth(base), readCounts((range) => remembered.count(base, range))]);
   return readTogether(base.store, (store) => lookAround({ ...base, store }, memory, { health, counts, rangeMs }));
@@ -113,7 +113,7 @@ async function lookAround(
   };
 }
 
-/** In half a sentence, for a line beside the name. */
+/** Half a sentence, shown beside the agent's name. */
 function didOf({ kind, operation, subject, title, written }: Activity): string {
   const what = title ?? subject;
   if (kind === "session") return `${operation} a session`;
@@ -134,7 +134,7 @@ const durationsOf = (runs: readonly RunView[], sinceMs: number): Overview["runDu
     .slice(0, looked.durations)
     .map(({ runId, name, status, startedAtMs, createdAtMs, updatedAtMs }) => ({ runId, name, status, startedAtMs: startedAtMs ?? createdAtMs, endedAtMs: updatedAtMs }));
 
-/** Leases before claims, of which there may be hundreds; then what changed hands last. */
+/** Leases before claims, of which there may be hundreds; then the most recently held first. */
 function byInterest(resources: readonly Occupancy[]): readonly Occupancy[] {
   const isClaim = (resource: string): number => (workflowKeys.runOfResource(resource) === undefined ? 0 : 1);
   const lastMs = ({ spans }: Occupancy): number => spans.at(-1)?.untilMs ?? Number.POSITIVE_INFINITY;
@@ -143,7 +143,7 @@ function byInterest(resources: readonly Occupancy[]): readonly Occupancy[] {
 
 const isHeldNow = ({ spans }: Occupancy): boolean => spans.at(-1)?.untilMs === undefined;
 
-/** A claim is known by an id; people know the run by its name. */
+/** A claim's resource is an id; people know the run by its name. */
 async function withRunNames(base: ToolBase, leaseOccupancy: readonly Occupancy[]): Promise<Overview["leaseOccupancy"]> {
   const runOf = ({ resource }: Occupancy): string | undefined => workflowKeys.runOfResource(resource);
   const names = await readRunNames(
@@ -158,10 +158,17 @@ async function withRunNames(base: ToolBase, leaseOccupancy: readonly Occupancy[]
 
 const stuckLease = (lease: LeaseOverview) => ({ kind: "lease" as const, id: lease.resource, sinceMs: lease.heldSinceMs, lease: toLeaseRow(lease, new Map()) });
 
-function stuckList({ abandoned, longHeld, awaited }: StuckWork, nowMs: number): Overview["stuck"] {
+function stuckList({ abandoned, longHeld, awaited, unknown }: StuckWork, nowMs: number): Overview["stuck"] {
   const isPlain = ({ resource }: LeaseOverview): boolean => workflowKeys.runOfResource(resource) === undefined;
   const lines = awaited.filter((lease) => isPlain(lease) && nowMs - lease.heldSinceMs > lineMovesMs);
   return [
+    ...unknown.map(({ id, name, tool, agent, writer, begunAtMs }) => ({
+      kind: "effect" as const,
+      id,
+      title: name ?? tool,
+      why: `was begun by ${agent ?? writer}, and it is not known whether it took place`,
+      sinceMs: begunAtMs,
+    })),
     ...abandoned.map(({ runId, name, holder, token, lastStep, sinceMs }) => ({
       kind: "run" as const,
       id: runId,
@@ -175,7 +182,7 @@ function stuckList({ abandoned, longHeld, awaited }: StuckWork, nowMs: number): 
       why: `${lease.waiters.length === 1 ? `${lease.waiters[0]} waits` : `${lease.waiters.length} wait`} for ${lease.holder}, who has held it for ${formatDuration(nowMs - lease.heldSinceMs)}`,
     })),
     ...longHeld
-      // A run that takes hours and reports its steps is not stuck.
+      // A run that takes hours but reports steps is not stuck.
       .filter((lease) => isPlain(lease) && !lines.includes(lease))
       .map((lease) => ({ ...stuckLease(lease), why: `held by ${lease.holder} for ${formatDuration(nowMs - lease.heldSinceMs)}` })),
   ];

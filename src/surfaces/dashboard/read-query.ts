@@ -1,10 +1,10 @@
 import { invalidInput } from "../../kernel/errors.ts";
 
-/** Reads one parameter from all the values it was given. `name` is for the refusal. */
+/** Reads one parameter from all its values. `name` is for the error message. */
 type Parameter<Value> = (given: readonly string[], name: string) => Value;
 type Read<Parameters> = { readonly [Name in keyof Parameters]: Parameters[Name] extends Parameter<infer Value> ? Value : never };
 
-/** The query of a request, strictly: what is unknown, given twice or not allowed is refused by name. An empty value counts as none. */
+/** Parses a request's query strictly: unknown, repeated and invalid parameters are rejected by name. An empty value counts as absent. */
 export function readQuery<Parameters extends Readonly<Record<string, Parameter<unknown>>>>(query: URLSearchParams, parameters: Parameters): Read<Parameters> {
   const names = Object.keys(parameters);
   const unknown = [...query.keys()].find((name) => !names.includes(name));
@@ -47,7 +47,7 @@ export const requiredText =
     return checkedText(value, name, bytesMax);
   };
 
-/** May stand several times. */
+/** May be repeated. */
 export const textList =
   (countMax: number, bytesMax: number): Parameter<readonly string[]> =>
   (given, name) => {
@@ -76,7 +76,7 @@ export const wholeNumber =
     return number;
   };
 
-/** How many items a page may have, and has when the caller does not say. */
+/** The maximum and default number of items on a page. */
 export const pageSize =
   ({ default: usual, max }: { readonly default: number; readonly max: number }): Parameter<number> =>
   (given, name) =>

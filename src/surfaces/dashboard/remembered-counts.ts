@@ -1,7 +1,7 @@
 import type { Range, Store } from "../../store/store.ts";
 import type { Scope } from "../../store/transact.ts";
 
-/** A count is remembered for so many times as long as it took, and no longer than this: counting never takes more than a small part of the time. */
+/** A count is cached for this multiple of the time it took, at most `msMax`: counting never takes more than a small share of the time. */
 const remembered = { times: 8, msMax: 1_000, countsMax: 200 } as const;
 
 interface Counted {
@@ -9,7 +9,7 @@ interface Counted {
   untilMs: number;
 }
 
-/** Counting is the one question whose cost grows with what there is. Many people looking at a large store must not make it count all day long. */
+/** Counting is the one read whose cost grows with the store. Many viewers of a large store must not keep it counting all the time. */
 export class RememberedCounts {
   readonly #byStore = new WeakMap<Store, Map<string, Counted>>();
 
@@ -20,7 +20,7 @@ export class RememberedCounts {
     const beganMs = clock.nowMs();
     if (known !== undefined && beganMs < known.untilMs) return known.count;
     const count = store.count(range);
-    // Not cached before it is complete: a caller that asks in between may know of a change that this count misses.
+    // Not cached until complete: a caller that asks in between may know of a change that this count misses.
     const counted: Counted = { count, untilMs: beganMs };
     counts.delete(name);
     counts.set(name, counted);

@@ -2,6 +2,7 @@ import type { Log } from "../../kernel/log.ts";
 import type { Store } from "../../store/store.ts";
 import { activityRoutes } from "./activity-routes.ts";
 import type { ApiRoute } from "./api-route.ts";
+import { effectRoutes } from "./effect-routes.ts";
 import { healthRoute } from "./health-route.ts";
 import { openKeyRoutes } from "./key-routes.ts";
 import { openMeRoute } from "./me-route.ts";
@@ -15,17 +16,17 @@ import { openToolRoutes } from "./tool-routes.ts";
 
 export interface ApiOptions {
   readonly log: Log;
-  /** The server takes no change: routes that would make one are not there. */
+  /** The server accepts no writes: routes that write do not exist. */
   readonly readOnly: boolean;
   /** The operator's name. */
   readonly operator: string;
-  /** The system namespace, where access tokens are kept. */
+  /** The system namespace, which stores access tokens. */
   readonly system: Store;
-  /** All that the store has. */
+  /** All namespaces of the store. */
   readonly namespaces: () => Promise<readonly string[]>;
 }
 
-/** Everything the dashboard asks for, one value per route. */
+/** Every route of the dashboard. */
 export function openApiRoutes({ log, readOnly, operator, system, namespaces }: ApiOptions): readonly ApiRoute[] {
   const counts = new RememberedCounts();
   const routes = [
@@ -35,6 +36,7 @@ export function openApiRoutes({ log, readOnly, operator, system, namespaces }: A
     ...activityRoutes,
     ...openKeyRoutes(counts),
     ...runRoutes,
+    ...effectRoutes,
     ...memoryRoutes,
     searchRoute,
     ...openToolRoutes(log),

@@ -50,7 +50,7 @@ const runs: ApiRoute = {
   },
 };
 
-/** Its name or its id contains the text, in letters of any size. */
+/** The name or id contains the text, ignoring case. */
 const isCalled = ({ name, runId }: RunView, text: string): boolean => [name, runId].some((word) => word.toLowerCase().includes(text.toLowerCase()));
 
 function toTag(given: string): readonly [name: string, value: string] {
@@ -123,7 +123,7 @@ const leases: ApiRoute = {
 export function toLeaseRow({ waiters, ...lease }: LeaseOverview, names: ReadonlyMap<string, string>): LeaseRow {
   const runId = workflowKeys.runOfResource(lease.resource);
   const runName = names.get(runId ?? "");
-  // The page shows everything an overview knows of a lease: a member that the row lacks does not compile.
+  // The page shows everything an overview knows of a lease: leaving a member out of the row does not compile.
   const shown: Pick<LeaseRow, keyof typeof lease> = lease;
   return {
     ...shown,
@@ -134,7 +134,7 @@ export function toLeaseRow({ waiters, ...lease }: LeaseOverview, names: Readonly
   };
 }
 
-/** What a person does to another's hold. */
+/** Operator actions on a lease or run that another agent holds. */
 const stepIn = <Schema extends z.ZodObject>(action: string, body: Schema, perform: (scope: Scope, given: z.output<Schema>) => Promise<SteppedIn>): ApiRoute => ({
   method: "POST",
   path: `/api/ns/:namespace/${action}`,

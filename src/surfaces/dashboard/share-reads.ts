@@ -1,6 +1,6 @@
 /**
- * One run at a time, shared by every caller that asked before it began: a hundred viewers at once cost two reads, and none is shown
- * what was read before they asked.
+ * Runs one read at a time and shares it among all callers that asked before it began. A hundred concurrent viewers cost two reads, and none gets
+ * data that was read before it asked.
  */
 export function shareReads<Answer>(read: () => Promise<Answer>): () => Promise<Answer> {
   let running: Promise<Answer> | undefined;

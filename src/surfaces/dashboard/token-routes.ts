@@ -12,10 +12,10 @@ import { readBody } from "./read-body.ts";
 import { readQuery } from "./read-query.ts";
 
 interface TokenRoutesOptions {
-  /** The name of the operator of the server. */
+  /** The name of the server's operator. */
   readonly operator: string;
   readonly log: Log;
-  /** Where tokens are kept. */
+  /** Where tokens are stored. */
   readonly system: Store;
 }
 
@@ -30,7 +30,7 @@ const toRow = ({ id, name, role, namespaces, createdAtMs, createdBy, expiresAtMs
   ...(lastUsedAtMs === undefined ? {} : { lastUsedAtMs }),
 });
 
-/** Administrators of some namespaces see and create tokens for those alone: a token for more would give them more. */
+/** Admins of some namespaces see and create tokens for those only: a token for more would widen their own access. */
 const listAll = (system: Store): ApiRoute => ({
   method: "GET",
   path: "/api/tokens",

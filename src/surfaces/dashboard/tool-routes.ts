@@ -10,7 +10,7 @@ import { readQuery } from "./read-query.ts";
 type ToolView = ToolsView["tools"][number];
 const views = new WeakMap<Tool, ToolView>();
 
-/** With everything the schema checks, so that a form can say it before the server does. */
+/** Includes everything the schema checks, so that a form can report a problem before the server does. */
 function toView(tool: Tool): ToolView {
   const known = views.get(tool);
   if (known !== undefined) return known;
@@ -31,7 +31,7 @@ const tools: ApiRoute = {
   },
 };
 
-/** Which tools a caller may use is said by the list it is given: a role of `read` finds none that changes anything. */
+/** The caller's list decides which tools it may use: for the role `read`, the list has no tool that writes. */
 const callTool = (log: Log): ApiRoute => ({
   method: "POST",
   path: "/api/ns/:namespace/tools/:tool",

@@ -1,21 +1,21 @@
-/** What a client says about the event; everything else it sends, the path of the transcript included, is none of our business. */
+/** The client's description of the event. Everything else it sends, including the transcript's path, is ignored. */
 export interface HookInput {
   /** The folder the agent works in. */
   readonly folder?: string;
   /** Why context is being compacted. */
   readonly trigger?: "manual" | "auto";
-  /** The client's name for the conversation: it stays the same over a compaction. */
+  /** The client's id for the conversation, which stays the same across a compaction. */
   readonly session?: string;
   /** The session starts because its context was compacted. */
   readonly isCompacted?: boolean;
-  /** What the client made of the context when it compacted it. */
+  /** The client's summary of the compacted context. */
   readonly summary?: string;
 }
 
 const inputBytesMax = 1_048_576;
 const sessionBytesMax = 128;
 
-/** Never throws: without a usable description of the event, the process's own folder has to do. */
+/** Never throws: if the description cannot be used, the process's own folder is used. */
 export async function readHookInput(stdin: AsyncIterable<Uint8Array | string>): Promise<HookInput> {
   try {
     const chunks: Buffer[] = [];
@@ -38,6 +38,6 @@ export async function readHookInput(stdin: AsyncIterable<Uint8Array | string>): 
   }
 }
 
-/** As the journal takes it. */
+/** In the form the journal accepts. */
 const isSessionId = (session: unknown): session is string =>
   typeof session === "string" && session !== "" && Buffer.byteLength(session) <= sessionBytesMax && session.isWellFormed() && !session.includes("\0");

@@ -20,23 +20,23 @@ import type { HookInput } from "./hook-input.ts";
 
 export interface HookContext {
   readonly scope: Scope;
-  /** Where this process stands; the event may name another folder. */
+  /** Where this process runs; the event may name another folder. */
   readonly surroundings: Surroundings;
-  /** For git: with nothing in it that leads to another repository than the folder's. */
+  /** For git, without variables that point to a repository other than the folder's. */
   readonly gitEnvironment: Environment;
-  /** How long a saved entry is kept; for ever when absent. */
+  /** How long a saved entry is kept; absent = forever. */
   readonly ttlMs?: number;
-  /** How long the hook may take in all. */
+  /** The time limit for the whole hook. */
   readonly timeoutMs: number;
-  /** How long a text may be that is added to the context. */
+  /** The maximum length of the text added to the context. */
   readonly packTokensMax?: number;
 }
 
-/** Of a hook's time so much may go into asking git where a history began, and so much into each question after that; a fifth is left for saving. */
+/** Shares of the hook's time: for finding a history's root commit with git, and for each further git query. A fifth is left for saving. */
 const rootShare = 0.4;
 const questionShare = 0.2;
 
-/** Gives what is to be printed: nothing, or one JSON object. */
+/** Returns the text to print: nothing, or one JSON object. */
 export async function runHook(event: HookEvent, input: HookInput, context: HookContext): Promise<string> {
   const surroundings = {
     ...context.surroundings,
@@ -53,10 +53,10 @@ export async function runHook(event: HookEvent, input: HookInput, context: HookC
   return "";
 }
 
-/** That git did not tell in a hook's short time says nothing to those who can wait: they are to ask it themselves. */
+/** Drops a lookup that git did not finish within the hook's short time: callers that can wait should ask git themselves. */
 const unhurried = ({ foundBy, ...workspace }: Workspace): Workspace => ({ ...workspace, ...(foundBy?.rootCommit === undefined ? {} : { foundBy }) });
 
-/** Clients cut what a hook adds; this stays well below. */
+/** Clients truncate what a hook adds; this stays well below their limits. */
 const packTokensUsually = 1_500;
 const nothingKnown: RepositoryState = { recentCommits: [] };
 
@@ -70,7 +70,7 @@ async function sessionStart(
   const end = `\n${isCompacted === true ? "This is current: calling resume again is unnecessary." : "The resume tool gives more of this."} ${saving}\n`;
   const tokensMax = packTokensMax - estimateTokens(end);
   const pack = await readResume(scope, { workspace, sessions: session === undefined ? [] : [session], tokensMax, repository, isCompacted });
-  // An agent without open work gets no message about it at every start.
+  // Without open work there is nothing to report, so sessions start without a message.
   if (Object.values(pack.shown).every((count) => count === 0)) return "";
   return `${JSON.stringify({ hookSpecificOutput: { hookEventName: "SessionStart", additionalContext: `${pack.text}${end}` } })}\n`;
 }
@@ -79,7 +79,7 @@ const lookedAt = 60;
 const filesMax = 50;
 const commitCharactersMax = 200;
 
-/** Saves what can be known without a model, where it says more than the journal does already. */
+/** Saves facts that need no model, if they add something to the journal. */
 async function saveFacts(
   event: "pre-compact" | "session-end",
   context: HookContext,
@@ -103,12 +103,12 @@ async function saveFacts(
   });
 }
 
-/** Compared with what was saved last: by a hook since the last entry, or by that entry. */
+/** Compares with the last save: by a hook since the last entry, or by that entry. */
 function saysMore(event: HookEvent, { last, sinceThen }: JournalPicture, { branch, commit }: Workspace, files: readonly string[]): boolean {
   const before = sinceThen ?? last;
   if (before === undefined) return event === "pre-compact" || files.length > 0;
   const isSamePlace = before.gitBranch === branch && before.gitCommit === commit;
-  // An agent's own entry does not say what was uncommitted.
+  // An agent's own entry does not list uncommitted files.
   const known = sinceThen?.activeFiles ?? [];
   return !isSamePlace || files.length !== known.length || files.some((file) => !known.includes(file));
 }
@@ -116,7 +116,7 @@ function saysMore(event: HookEvent, { last, sinceThen }: JournalPicture, { branc
 const countOf = ({ changedFiles }: RepositoryState): string =>
   changedFiles === undefined ? "" : changedFiles.length === 0 ? "; nothing uncommitted" : `; ${changedFiles.length} uncommitted ${changedFiles.length === 1 ? "file" : "files"}`;
 
-/** What the client's model made of the context: the next session has nothing else of it. */
+/** The client model's summary of the context: nothing else of the context reaches the next session. */
 async function saveSummary(context: HookContext, workspace: Workspace, { session, summary }: HookInput): Promise<void> {
   if (summary === undefined) return;
   const workContext = summary.slice(0, entryLimits.contextCharactersMax).toWellFormed();

@@ -2,7 +2,7 @@ import type { ServerResponse } from "node:http";
 import { errorCodes, isHoldfastError } from "../../kernel/errors.ts";
 import { Refusal } from "./refusal.ts";
 
-/** On every answer: nothing is sniffed, framed, embedded elsewhere or told to other sites. */
+/** On every response: no type sniffing, no framing, no embedding by other sites, no referrer to other sites. */
 export const safetyHeaders = {
   "x-content-type-options": "nosniff",
   "referrer-policy": "no-referrer",
@@ -41,7 +41,7 @@ export function failureOf(error: unknown): Failure {
   return { status: http, headers: retry === "backoff" && http >= 500 ? { "retry-after": "1" } : {}, error: shown };
 }
 
-/** `protocol`: a client of MCP reads a JSON-RPC error; without the request's id, because its body was not read. */
+/** `protocol`: an MCP client gets a JSON-RPC error, without the request's id because its body was not read. */
 export function failureBody({ error }: Failure, protocol: boolean): Buffer {
   const { message, ...data } = error;
   return Buffer.from(JSON.stringify(protocol ? { jsonrpc: "2.0", id: null, error: { code: -32_000, message, data } } : { error }));

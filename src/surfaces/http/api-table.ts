@@ -3,11 +3,11 @@ import { Refusal } from "./refusal.ts";
 
 export interface FoundApiRoute {
   readonly route: ApiRoute;
-  /** The parts of the path that stand for something. */
+  /** The path parameters. */
   readonly params: Readonly<Record<string, string>>;
 }
 
-/** The dashboard's routes, found by the decoded parts of a path. */
+/** The dashboard's routes, looked up by the decoded parts of a path. */
 export class ApiTable {
   readonly #routes: readonly { readonly route: ApiRoute; readonly parts: readonly string[] }[];
 
@@ -15,7 +15,7 @@ export class ApiTable {
     this.#routes = routes.map((route) => ({ route, parts: route.path.slice(1).split("/") }));
   }
 
-  /** Refuses a path that no route has, and a method that the path's routes have not. */
+  /** Rejects a path without a route, and a method that the path's routes do not have. */
   find(method: string, segments: readonly string[]): FoundApiRoute {
     const allowed: string[] = [];
     for (const { route, parts } of this.#routes) {
@@ -28,7 +28,8 @@ export class ApiTable {
   }
 }
 
-export const noSuchRoute = (): Refusal => new Refusal("not_found", "There is nothing at this path.", { reason: "route" });
+/** With its reason: a client must be able to tell it from a record that is not there. */
+export const noSuchRoute = (): Refusal => new Refusal("not_found", "There is nothing at this path.", { reason: "route", details: { reason: "route" } });
 
 export const wrongMethod = (allowed: readonly string[]): Refusal =>
   new Refusal("invalid_input", `method: must be ${allowed.join(" or ")}`, { status: 405, reason: "method", headers: { allow: allowed.join(", ") } });

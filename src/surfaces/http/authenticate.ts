@@ -15,36 +15,36 @@ import { isLocalRequest } from "./local-operator.ts";
 import { Refusal, retryAfter } from "./refusal.ts";
 import type { Challenges } from "./resource-metadata.ts";
 
-/** Who sent a request, from its headers and its socket alone. */
+/** Identifies the sender of a request, from its headers and its socket only. */
 export type Authenticate = (request: IncomingMessage) => Promise<Principal | Refusal>;
 
 export interface AuthenticateOptions {
   /** The name of the local operator; absent if the server listens on a wider address or requires a token from every caller. */
   readonly operator?: string;
-  /** The system namespace, where tokens are kept. */
+  /** The system namespace, which stores tokens. */
   readonly store: Store;
   readonly clock: Clock;
   readonly log: Log;
-  /** False on a read-only server, which does not write down when a token was used. */
+  /** False on a read-only server, which does not record when a token was used. */
   readonly notesUse: boolean;
-  /** Absent where no issuer is configured. */
+  /** Absent if no issuer is configured. */
   readonly jwt?: JwtVerifier;
   readonly challenges: Challenges;
   readonly limits?: GuessLimits;
 }
 
-/** How long a looked-up token is believed without another look: so long may a revoked one still work on another node. */
+/** How long a looked-up token is trusted without another lookup. A revoked token may work on another node for this long. */
 export const revokedWithinMs = 2_000;
 /** A JWT is valid until it expires; its signature is not verified again for this long. */
 const jwtFreshMs = 30_000;
 const knownMax = 2_000;
-/** Read again at most this often, whatever callers send. */
+/** The check key is read at most this often, whatever callers send. */
 const checkKeyFreshMs = 2_000;
 
 export function openAuthenticate({ operator, store, clock, log, notesUse, jwt, challenges, limits = guessLimits }: AuthenticateOptions): Authenticate {
   const known = new KnownCredentials(knownMax);
   const budgetOf = (): GuessLimit => new GuessLimit(limits, clock.nowMs());
-  /** One budget for any credential and, when guesses have used that up, one more for each kind that is likely to be valid. */
+  /** One budget for any credential. When guesses have used it up, there is one more for each kind that is likely to be valid. */
   const guesses = { any: budgetOf(), likelyToken: budgetOf(), likelyJwt: budgetOf() };
   let check: { readonly key: Promise<string | undefined>; readonly atMs: number } | undefined;
   const lookups = new Map<string, Promise<Principal | Refusal>>();
@@ -57,7 +57,7 @@ export function openAuthenticate({ operator, store, clock, log, notesUse, jwt, c
     const { secret } = credential;
     const isOpaque = isTokenSecret(secret);
     if (!isOpaque && (jwt === undefined || !jwt.looksLike(secret))) return wrong(challenges.wrong(request));
-    // One-way, so that what lies in memory for longer than the request is no credential.
+    // A one-way hash, so that no credential stays in memory longer than the request.
     const hash = hashOf("sha256", secret, "base64");
     const verdict = known.read(hash, clock.nowMs());
     if (verdict.is === "good") return verdict.principal;
@@ -65,17 +65,17 @@ export function openAuthenticate({ operator, store, clock, log, notesUse, jwt, c
     return lookups.get(hash) ?? lookUp(request, hash, verdict.is === "unsure", secret);
   };
 
-  /** By its check value. Tokens of earlier versions have none, and are looked up like any guess. */
+  /** Checks the token's check value. Tokens of earlier versions have none and are treated like any guess. */
   async function isLikely(secret: string): Promise<boolean> {
     if (!hasCheckValue(secret)) return false;
     const nowMs = clock.nowMs();
-    // The key comes with the first token; it is read again for the case that the store was restored from another.
+    // The key is created with the first token. It is read again in case the store was restored from another one.
     if (check === undefined || nowMs - check.atMs >= checkKeyFreshMs || nowMs < check.atMs) check = { key: checkKey(check?.key), atMs: nowMs };
     const key = await check.key;
     return key !== undefined && meetsCheck(secret, key);
   }
 
-  /** The one that was known before where the store does not answer: the lookup that follows meets the same failure, and tells it. */
+  /** If the store does not respond, returns the previous key: the lookup that follows meets the same failure and reports it. */
   function checkKey(before: Promise<string | undefined> | undefined): Promise<string | undefined> {
     return readCheckKey({ store }).catch((error: unknown) => {
       log("debug", "check_key_not_read", { problem: String(error) });
@@ -83,7 +83,7 @@ export function openAuthenticate({ operator, store, clock, log, notesUse, jwt, c
     });
   }
 
-  /** Several requests with one credential wait for one lookup. */
+  /** Concurrent requests with one credential share one lookup. */
   function lookUp(request: IncomingMessage, hash: string, wasGood: boolean, secret: string): Promise<Principal | Refusal> {
     const find = () => (isTokenSecret(secret) ? findToken(secret) : findJwt(jwt as JwtVerifier, secret));
     const peer = request.socket.remoteAddress;
@@ -99,7 +99,7 @@ export function openAuthenticate({ operator, store, clock, log, notesUse, jwt, c
     return lookup;
   }
 
-  /** One that had a look left, which it has lost now. */
+  /** The first budget that is not used up; one lookup is deducted from it. */
   async function budgetFor(peer: string | undefined, secret: string): Promise<GuessLimit | undefined> {
     if (guesses.any.tryTake(peer, clock.nowMs())) return guesses.any;
     const isToken = isTokenSecret(secret);
@@ -152,13 +152,13 @@ type Found = { readonly is: "good"; readonly principal: Principal; readonly fres
 const wanted = (headers: Readonly<Record<string, string>>): Refusal =>
   new Refusal("unauthenticated", "This server requires a token.", { hint: "Send it as Authorization: Bearer TOKEN. Create one with holdfast token create.", headers });
 
-/** One message for every reason: callers without a valid token must not learn which one it was. */
+/** One message for every reason: callers without a valid token must not learn the reason. */
 const wrong = (headers: Readonly<Record<string, string>>): Refusal =>
   new Refusal("unauthenticated", "The credential is not valid here: it is malformed, unknown, expired or revoked.", {
     hint: "Send Authorization: Bearer TOKEN with a token of this server.",
     headers,
   });
 
-/** Whether any remote caller could authenticate: a server that is bound to a wider address must not start without. */
+/** Whether any remote caller could authenticate. A server on a non-loopback address must not start otherwise. */
 export const hasUsableCredential = async (store: Store, jwtIssuer: string | undefined): Promise<boolean> =>
   (jwtIssuer !== undefined && jwtIssuer !== "") || (await hasToken({ store }));

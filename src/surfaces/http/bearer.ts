@@ -1,15 +1,15 @@
 import type { IncomingMessage } from "node:http";
 
-/** What a request says of its sender. `none`: no such header at all; an empty or odd one is a wrong credential, not an absent one. */
+/** A request's credential. `none`: no such header at all. An empty or malformed header is a wrong credential, not an absent one. */
 export type Credential = { readonly kind: "none" } | { readonly kind: "malformed" } | { readonly kind: "bearer"; readonly secret: string };
 
 const none: Credential = { kind: "none" };
 const malformed: Credential = { kind: "malformed" };
 
-/** The form of RFC 6750, and no longer than a header may be. */
+/** The form defined by RFC 6750, no longer than a header may be. */
 const bearerForm = /^bearer +([A-Za-z0-9._~+/-]{1,8192}=*) *$/i;
 
-/** The Authorization header is the only place that counts: addresses and cookies end up in logs, histories and other sites' requests. */
+/** Only the Authorization header counts: URLs and cookies end up in logs, histories and other sites' requests. */
 export function readCredential({ headers: { authorization }, rawHeaders }: Pick<IncomingMessage, "headers" | "rawHeaders">): Credential {
   if (authorization === undefined) return none;
   // Node exposes only the first of two headers, and a proxy in front may have used the other.

@@ -3,6 +3,7 @@ import type { Principal } from "../../domain/identity/principal.ts";
 import { hasRole } from "../../domain/identity/principal.ts";
 import { invalidInput } from "../../kernel/errors.ts";
 import { exceededBound } from "../../kernel/json-bounds.ts";
+import type { ReadGate } from "../../store/metered-store.ts";
 import type { ApiAnswer, ApiRequest } from "../dashboard/api-route.ts";
 import type { FoundApiRoute } from "./api-table.ts";
 import type { Exchange } from "./exchange.ts";
@@ -16,13 +17,15 @@ export interface ApiCall {
   readonly tenants: Tenants;
   readonly challenges: Challenges;
   readBody(): Promise<Buffer>;
+  readonly gate: ReadGate;
+  openWait(end: () => void): () => void;
 }
 
-/** Values may be nested 64 deep and have 100,000 elements; what is around them adds a few. */
+/** Values may be nested 64 deep and have 100,000 elements; the object around them adds a few. */
 const bounds = { depthMax: 128, elementsMax: 250_000 } as const;
 
-/** Role and namespace are judged before the body is read. */
-export async function callApi({ found: { route, params }, exchange, tenants, challenges, readBody }: ApiCall): Promise<ApiAnswer> {
+/** Role and namespace are checked before the body is read. */
+export async function callApi({ found: { route, params }, exchange, tenants, challenges, readBody, gate, openWait }: ApiCall): Promise<ApiAnswer> {
   const { request, target } = exchange;
   const principal = exchange.principal as Principal;
   if (!hasRole(principal, route.needs))
@@ -32,7 +35,7 @@ export async function callApi({ found: { route, params }, exchange, tenants, cha
     });
   const base = tenants.baseFor(principal, params.namespace ?? tenants.defaultFor(principal));
   if (route.method === "POST") requireJsonType(request.headers["content-type"]);
-  const body = route.method === "GET" ? undefined : await readBody();
+  let body = route.method === "GET" ? undefined : await readBody();
   const { "last-event-id": lastEventId } = request.headers;
   const apiRequest: ApiRequest = {
     principal,
@@ -45,11 +48,18 @@ export async function callApi({ found: { route, params }, exchange, tenants, cha
     get signal() {
       return exchange.signal;
     },
+    gate,
+    openWait(end) {
+      // Its arguments are parsed. What it waits for may take long, and others need the memory of its body.
+      body = undefined;
+      exchange.releaseBody?.();
+      return openWait(end);
+    },
   };
   return route.handle(apiRequest);
 }
 
-/** A form or a plain text can be sent by any page without asking; JSON cannot. */
+/** Any page can send a form or plain text without a preflight; JSON requires one. */
 function requireJsonType(type: string | undefined): void {
   if (type === undefined || !/^application\/json\s*(;|$)/i.test(type))
     throw new Refusal("invalid_input", "Content-Type: must be application/json", { status: 415, reason: "content_type" });

@@ -5,19 +5,19 @@ import { safetyHeaders } from "./answer.ts";
 
 export interface EventStreamOptions {
   readonly heartbeatMs: number;
-  /** The client is gone, or the server stops: the stream ends. */
+  /** Aborted when the client disconnects or the server stops: the stream ends. */
   readonly signal: AbortSignal;
 }
 
 const comment = ": keep-alive\n\n";
 
 /**
- * Writes events as they come, one at a time: the next is requested when the client has taken this one, so that a slow reader makes the source wait
- * and not this process grow. A source that fails rejects and leaves the answer without its end.
+ * Writes events as they come. The next one is requested when the client has received this one, so a slow reader makes the source wait
+ * and this process does not grow. If the source fails, this rejects and the response stays unfinished.
  */
 export async function sendEvents(response: ServerResponse, events: AsyncIterable<ServerSentEvent>, { heartbeatMs, signal }: EventStreamOptions): Promise<void> {
   response.writeHead(200, { ...safetyHeaders, "content-type": "text/event-stream", "cache-control": "no-store", "x-accel-buffering": "no" });
-  // Goes out at once: the client learns that it is connected before anything happens.
+  // Sent immediately, so that the client learns that it is connected before anything happens.
   response.write(comment);
   const heartbeat = setInterval(() => {
     if (!response.writableNeedDrain) response.write(comment);
@@ -36,7 +36,7 @@ export async function sendEvents(response: ServerResponse, events: AsyncIterable
     response.end();
   } finally {
     clearInterval(heartbeat);
-    // Not waited for: one that ignores its signal would hold us here.
+    // Not awaited: a source that ignores its signal would block here.
     void Promise.resolve(iterator.return?.()).catch(() => {});
   }
 }

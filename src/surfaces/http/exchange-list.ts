@@ -1,8 +1,8 @@
 import type { Exchange } from "./exchange.ts";
 
 /**
- * The exchanges under way. Linked by themselves, and not a Set: a Set that many things pass through makes itself a new table every few of them, and an old table
- * that V8 has moved to the old generation keeps the next one, and everything that was ever in it, until a full collection. Every request would survive its end.
+ * The exchanges in progress, as a linked list. A Set that many items pass through allocates a new table every few items. An old table that V8 has moved to the
+ * old generation keeps the next one alive, with everything that was ever in it, until a full collection. So every request would outlive its end.
  */
 export class ExchangeList {
   #first: Exchange | undefined;
@@ -24,7 +24,7 @@ export class ExchangeList {
     return exchange.isListed;
   }
 
-  /** False: it is not, or no longer, under way. */
+  /** False: it is not in progress, or no longer. */
   delete(exchange: Exchange): boolean {
     if (!exchange.isListed) return false;
     const { previous, next } = exchange;

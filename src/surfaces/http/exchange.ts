@@ -6,17 +6,17 @@ import type { StreamKind } from "./http-metrics.ts";
 import { requestIdOf } from "./request-marks.ts";
 import type { RequestTarget } from "./request-target.ts";
 
-/** One request on its way through the front, with what has been found out about it so far. */
+/** One request in the front, with everything known about it so far. */
 export class Exchange {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
-  /** The client waits for our word before it sends its body. */
+  /** The client waits for "100 Continue" before it sends its body. */
   readonly expectsContinue: boolean;
   readonly startedMs: number;
-  /** When the metrics began to count it, by their clock. */
+  /** When the metrics began to count it, by their own clock. */
   readonly beganMs: number;
   target: RequestTarget | undefined;
-  /** The route's pattern: our own word, for metrics and the log. */
+  /** The route's pattern, which contains nothing from the caller; for metrics and the log. */
   route = "none";
   /** Failures are reported as JSON-RPC errors. */
   isProtocol = false;
@@ -25,11 +25,11 @@ export class Exchange {
   /** Counted among the requests in flight. */
   isInside = false;
   stream: StreamKind | undefined;
-  /** The place that the stream takes among those open. */
+  /** The slot of its open stream. */
   streamSlot: HeldSlot | undefined;
-  /** Ends what it counts for as one that waits; a batch may have several. */
+  /** Functions that end its waits; a batch may have several. */
   waits: Set<() => void> | undefined;
-  /** Its place among the exchanges under way; see `ExchangeList`. */
+  /** Links of the list of exchanges in progress; see `ExchangeList`. */
   isListed = false;
   previous: Exchange | undefined;
   next: Exchange | undefined;
@@ -45,16 +45,16 @@ export class Exchange {
     this.beganMs = beganMs;
   }
 
-  /** Gives up the body, or the memory that it counts for; set by the reader. */
+  /** Discards the body, or releases the memory it counts for; set by the reader. */
   releaseBody: (() => void) | undefined;
 
-  /** Its name in the log. */
+  /** Its id in the log. */
   get id(): string {
     this.#id ??= requestIdOf(this.request.headers);
     return this.#id;
   }
 
-  /** Made only when asked for: most requests never wait. */
+  /** Created on first use: most requests never wait. */
   get signal(): AbortSignal {
     if (this.#controller === undefined) {
       this.#controller = new AbortController();
@@ -63,7 +63,7 @@ export class Exchange {
     return this.#controller.signal;
   }
 
-  /** The client is gone, or the server stops. */
+  /** The client disconnected or the server stops. */
   abort(): void {
     this.#aborted = true;
     this.#controller?.abort();

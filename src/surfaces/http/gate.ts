@@ -3,17 +3,17 @@ import { HeldSlots } from "./held-slots.ts";
 import type { HttpLimits } from "./http-limits.ts";
 import { Refusal, retryAfter } from "./refusal.ts";
 
-/** What one principal is using just now. */
+/** One principal's current usage. */
 interface Usage {
   inFlight: number;
   streams: number;
   waits: number;
-  /** Requests it may still send at once, as of `filledAtMs`. */
+  /** The requests it may still send at once, as of `filledAtMs`. */
   tokens: number;
   filledAtMs: number;
 }
 
-/** Beyond the server's share, for the few that watch over it. */
+/** Extra slots beyond the server's limit, for health checks. */
 const vitalMax = 64;
 
 /** Counts requests in progress, in total and per principal, and each principal's rate. */
@@ -30,7 +30,7 @@ export class Gate {
   constructor(limits: HttpLimits, ratePerSecond: number, nowMs: () => number) {
     this.#limits = limits;
     this.#ratePerSecond = ratePerSecond;
-    // Agents start together: a second's worth may come at once.
+    // Agents start together, so a second's worth of requests may come at once.
     this.#burst = Math.max(1, ratePerSecond);
     this.#nowMs = nowMs;
     this.#waits = new HeldSlots({ all: limits.waitsMax, ofPrincipal: limits.waitsPerPrincipalMax, ofNamespace: limits.waitsPerNamespaceMax });
@@ -49,12 +49,12 @@ export class Gate {
     return this.#waits.size;
   }
 
-  /** Those whose pace is remembered. */
+  /** The number of principals whose rate is tracked. */
   get principals(): number {
     return this.#byPrincipal.size;
   }
 
-  /** Before the caller is known: the limit of the whole server. `isVital`: a balancer whose check is refused takes the server out of service. */
+  /** Checks the limit of the whole server, before the caller is known. `isVital`: a load balancer whose health check is rejected takes the server out of service. */
   enter(isVital = false): void {
     if (this.#inFlight >= this.#limits.inFlightMax + (isVital ? vitalMax : 0))
       throw new Refusal("unavailable", `${this.#limits.inFlightMax} requests are already being answered.`, { headers: retryAfter(1_000) });
@@ -65,12 +65,12 @@ export class Gate {
     this.#inFlight -= 1;
   }
 
-  /** The principal's own share and pace. The returned value goes back to `leavePrincipal`. */
+  /** Checks the principal's own limit and rate. Pass the returned value to `leavePrincipal`. */
   enterPrincipal(key: string): Usage {
     const usage = this.#usageOf(key);
     this.#requirePace(usage);
     if (usage.inFlight >= this.#limits.inFlightPerPrincipalMax)
-      throw new Refusal("rate_limited", `${this.#limits.inFlightPerPrincipalMax} requests of this caller are already being answered.`, {
+      throw new Refusal("rate_limited", `${this.#limits.inFlightPerPrincipalMax} requests from this caller are already being answered.`, {
         reason: "in_flight",
         headers: retryAfter(1_000),
       });
@@ -83,13 +83,13 @@ export class Gate {
     usage.inFlight -= 1;
   }
 
-  /** One message more than the request itself: a batch is as many requests as it has messages. */
+  /** Charges for one more message: a batch counts as many requests as it has messages. */
   charge(usage: Usage): void {
     this.#requirePace(usage);
     usage.tokens -= 1;
   }
 
-  /** A call begins to wait: from now on it counts as a wait, because calls that wait would otherwise leave no room for those that work. */
+  /** A call begins to wait. From now on it counts as a wait: otherwise waiting calls would leave no room for running ones. */
   openWait(usage: Usage, namespace: string, end: () => void): HeldSlot {
     const wait = { principal: usage, namespace, end };
     this.#waits.add(wait);
@@ -106,10 +106,10 @@ export class Gate {
     this.#inFlight += 1;
   }
 
-  /** A request becomes a stream that stays: likewise. When all places are taken, the largest holder's oldest stream is ended; the largest holder itself gets no more. */
+  /** A request becomes a stream that stays open, and counts as one from now on. If all slots are taken, the largest holder's oldest stream is ended; the largest holder itself gets no more. */
   openStream(usage: Usage, namespace: string, end: () => void): HeldSlot {
     if (usage.streams >= this.#limits.streamsPerPrincipalMax)
-      throw new Refusal("rate_limited", `${this.#limits.streamsPerPrincipalMax} streams of this caller are already open.`, { reason: "streams", headers: retryAfter(5_000) });
+      throw new Refusal("rate_limited", `${this.#limits.streamsPerPrincipalMax} streams from this caller are already open.`, { reason: "streams", headers: retryAfter(5_000) });
     if (this.#streams.largestHolder === usage)
       throw new Refusal("unavailable", `${this.#limits.streamsMax} streams are already open.`, { reason: "streams", headers: retryAfter(5_000) });
     const stream = { principal: usage, namespace, end };
@@ -147,7 +147,7 @@ export class Gate {
     return usage;
   }
 
-  /** Drops a principal without requests in progress. Which one hardly matters: it only gets its burst again. */
+  /** Drops a principal without requests in progress. Which one hardly matters: it only regains its burst. */
   #forgetOne(): void {
     for (const [key, usage] of this.#byPrincipal) {
       if (usage.inFlight > 0 || usage.streams > 0 || usage.waits > 0) continue;

@@ -2,13 +2,13 @@ import { isIPv6 } from "node:net";
 import { isLoopbackAddress } from "../../kernel/loopback-address.ts";
 
 export interface GuessLimits {
-  /** Unknown credentials of one peer that are looked at in one go, and how many a second after that. */
+  /** How many unknown credentials of one peer are looked up in a burst, and per second after that. */
   readonly perPeer: number;
   readonly perPeerPerSecond: number;
-  /** Of all peers together. */
+  /** For all peers together. */
   readonly perServer: number;
   readonly perServerPerSecond: number;
-  /** Peers that are remembered. */
+  /** The number of peers that are tracked. */
   readonly peersMax: number;
 }
 
@@ -20,8 +20,8 @@ interface Bucket {
 }
 
 /**
- * How many unknown credentials are looked up, per peer and in total: each costs a read of the store or the check of a signature.
- * It is taken before the lookup and given back when the credential was good, so that guesses made at one moment are counted too.
+ * Limits the lookups of unknown credentials, per peer and in total: each costs a read of the store or a signature check.
+ * A lookup is deducted before it starts and returned if the credential was valid, so that concurrent guesses count too.
  */
 export class GuessLimit {
   readonly #peers = new Map<string, Bucket>();
@@ -76,7 +76,7 @@ function refill(bucket: Bucket, max: number, perSecond: number, nowMs: number): 
   bucket.atMs = nowMs;
 }
 
-/** One customer of a network has a whole /64 of addresses. */
+/** One network customer has a whole /64 of addresses. */
 function peerOf(address: string | undefined): string {
   if (address === undefined || !isIPv6(address) || address.startsWith("::ffff:")) return address ?? "";
   const [head = "", tail] = address.split("::");

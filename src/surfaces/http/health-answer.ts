@@ -7,7 +7,7 @@ export interface ReadinessOptions {
   readonly engine: Engine;
   readonly clock: Clock;
   readonly version: string;
-  /** The engine has so long to answer; balancers give up a little later. */
+  /** The engine's time limit; load balancers give up a little later. */
   readonly deadlineMs?: number;
 }
 
@@ -16,13 +16,13 @@ export interface Readiness {
   readonly facts: { readonly [name: string]: Json };
 }
 
-/** Many who ask at one moment share one look: asking cannot become a burden. */
+/** Concurrent health checks share one read, so that they cannot overload the store. */
 const freshMs = 500;
 const namespacesMax = 64;
 
 /**
- * Whether calls can be answered now, what an acknowledged write survives, and what a person should look at. Told of the caller's own namespace:
- * a warning may name revisions. No path, address or setting of the store is in it.
+ * Reports whether calls can be served now, what an acknowledged write survives, and what needs attention. It covers only the caller's own namespace,
+ * because a warning may name revisions. It contains no path, address or setting of the store.
  */
 export function openReadiness({ engine, clock, version, deadlineMs = 2_000 }: ReadinessOptions): (namespace: string) => Promise<Readiness> {
   const looks = new Map<string, { readonly atMs: number; readonly readiness: Promise<Readiness> }>();

@@ -1,8 +1,8 @@
-/** Something that lasts as long as its caller likes: a call that waits, an open stream. */
+/** Something that lasts as long as its caller likes: a waiting call, an open stream. */
 export interface HeldSlot {
   readonly principal: object;
   readonly namespace: string;
-  /** Ends it early, so that another gets the place. */
+  /** Ends it early, so that another caller gets the slot. */
   readonly end: () => void;
 }
 
@@ -13,12 +13,12 @@ interface SlotsMax {
 }
 
 /**
- * A bounded number of places that never runs out for newcomers: when it is full, the largest holder's oldest place is given away. The largest holder is a principal
- * of the namespace that holds most: an administrator of one namespace can create many principals in it, and must not gain by that.
+ * A bounded number of slots that never runs out for newcomers: when all are taken, the largest holder's oldest slot is reassigned. The largest holder is a principal
+ * of the namespace that holds most: an admin of one namespace can create many principals in it and must not gain by that.
  */
 export class HeldSlots {
   readonly #max: SlotsMax;
-  /** The oldest first. */
+  /** Oldest first. */
   readonly #slots = new Set<HeldSlot>();
   readonly #byPrincipal = new Map<object, number>();
   readonly #byNamespace = new Map<string, number>();
@@ -31,7 +31,7 @@ export class HeldSlots {
     return this.#slots.size;
   }
 
-  /** Whose place would be given away. Undefined: there is room. */
+  /** The principal that would lose a slot. Undefined: there is room. */
   get largestHolder(): object | undefined {
     return this.#slots.size < this.#max.all ? undefined : this.#largestIn(largest(this.#byNamespace));
   }
@@ -47,7 +47,7 @@ export class HeldSlots {
     count(this.#byNamespace, namespace, 1);
   }
 
-  /** False: it was given away before. */
+  /** False: the slot was already reassigned. */
   delete(slot: HeldSlot): boolean {
     if (!this.#slots.delete(slot)) return false;
     count(this.#byPrincipal, slot.principal, -1);

@@ -1,7 +1,7 @@
 import type { Counter, Meter } from "../../kernel/meter.ts";
 import { secondsBounds } from "../../kernel/meter.ts";
 
-/** Why a request was turned away before it reached what it asked for. */
+/** Why a request was rejected before it reached its route. */
 export type RefusalReason =
   | "host"
   | "origin"
@@ -19,19 +19,19 @@ export type RefusalReason =
   | "timeout"
   | "stopping";
 
-/** How a caller tried to show who it is. */
+/** The kind of credential that a caller used. */
 export type CredentialKind = "operator" | "token" | "jwt" | "none";
 
 export type StreamKind = "mcp" | "events";
 
 export interface HttpMetrics {
-  /** A request has come; what it returns goes to `ended`. */
+  /** A request has arrived. Pass the returned value to `ended`. */
   began(): number;
-  /** Answered, or given up (status 499). `route` is the pattern, never the path: it is a word of ours. A stream lasts as long as its reader likes: its time says nothing. */
+  /** Completed, or abandoned (status 499). `route` is the pattern, never the path, so it contains nothing from the caller. A stream's duration is not recorded: it depends on its reader. */
   ended(beganMs: number, route: string, method: string, status: number, isStream?: boolean): void;
   refused(reason: RefusalReason): void;
   authenticated(kind: CredentialKind, outcome: "accepted" | "refused"): void;
-  /** One long answer more (1) or fewer (-1). */
+  /** One more (1) or one fewer (-1) open stream. */
   stream(kind: StreamKind, change: 1 | -1): void;
   /** The number of open sockets, read at each scrape. */
   connections(read: () => number | undefined): void;
@@ -39,7 +39,7 @@ export interface HttpMetrics {
 
 const methods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
 
-/** Labels are the route's pattern, method and status alone: a path, a namespace or a principal would show readers of the metrics what they may not see, and has unbounded values. */
+/** Labels are only the route's pattern, method and status. A path, a namespace or a principal would reveal too much to readers of the metrics, and has unbounded values. */
 export function openHttpMetrics(meter: Meter): HttpMetrics {
   const requests: Counter = meter.counter("holdfast_http_requests_total", "HTTP requests answered, by route pattern, method and status.", ["route", "method", "status"]);
   const seconds = meter.histogram("holdfast_http_request_seconds", "Time from a request's headers to the end of its response, without streams.", secondsBounds, ["route"]);
@@ -65,7 +65,7 @@ export function openHttpMetrics(meter: Meter): HttpMetrics {
   };
 }
 
-/** Made once each, so that nothing is made for a request. */
+/** Each is created once, so that a request allocates nothing. */
 const statusTexts = new Map<number, string>();
 function statusText(status: number): string {
   const known = statusTexts.get(status);

@@ -25,34 +25,34 @@ import { principalKey } from "./tenants.ts";
 
 export interface HttpServerOptions {
   readonly limits: HttpLimits;
-  /** Requests per second of one principal. */
+  /** Requests per second for one principal. */
   readonly rateLimit: number;
   readonly log: Log;
-  /** The log would take an event for each request. */
+  /** Whether each request is logged. */
   readonly logsRequests: boolean;
   readonly metrics: HttpMetrics;
   readonly origins: OriginCheck;
   readonly authenticate: Authenticate;
   readonly routes: Routes;
-  /** Ends the streams and waits of the MCP endpoint, and gives its calls so long to finish. */
+  /** Ends the streams and waits of the MCP endpoint, and gives its calls this long to finish. */
   stopMcp(graceMs: number): Promise<void>;
 }
 
-/** What a route may ask of the front while it answers. */
+/** What a route may use of the front while it responds. */
 export interface RouteTools {
   readonly isStopping: boolean;
   readBody(exchange: Exchange): Promise<Buffer>;
-  /** The answer becomes a stream that stays open; throws where too many are. */
+  /** The response becomes a stream that stays open; throws if too many are open. */
   openStream(exchange: Exchange, kind: StreamKind, namespace: string): void;
-  /** The request has begun to wait for something. `end`: it must wait no longer. Call the returned function when the wait is over. */
+  /** The request has begun to wait. `end` is called if it must stop waiting. Call the returned function when the wait is over. */
   openWait(exchange: Exchange, namespace: string, end: () => void): () => void;
-  /** The request holds one message more; throws where its principal sends too many. */
+  /** The request contains one more message; throws if its principal sends too many. */
   charge(exchange: Exchange): void;
 }
 
 /**
- * The node:http front. In this order, each before the next costs anything: size and time of the head (Node), host, path, route, origin, method,
- * the whole server's share, credential, the principal's share and pace, role and namespace, body, and then the handler.
+ * The node:http front. It checks in this order, so that cheap checks come first: size and time of the head (Node), host, path, route, origin, method,
+ * the whole server's limit, credential, the principal's limit and rate, role and namespace, body. Then the handler runs.
  */
 export class HttpServer {
   readonly server: Server;
@@ -94,7 +94,7 @@ export class HttpServer {
       },
       (request, response) => void this.#serve(request, response, false),
     );
-    // Node would silently drop the headers over a limit, and with them what a proxy has added last: that the request is not from here.
+    // Node would silently drop headers above a limit, and with them those that a proxy adds last, which show that the request is not local.
     this.server.maxHeadersCount = 0;
     this.server.on("checkContinue", (request, response) => void this.#serve(request, response, true));
     this.server.on("connection", (socket: Socket) => {
@@ -105,13 +105,13 @@ export class HttpServer {
     this.#stopWatching = recheckCredentials({ authenticate: options.authenticate, exchanges: this.#exchanges, log: options.log });
   }
 
-  /** What is being used just now. */
+  /** Current usage. */
   get usage(): Readonly<Record<"inFlight" | "streams" | "waits" | "sockets" | "bodyBytes" | "bodiesWaiting", number>> {
     const { inFlight, streams, waits } = this.#gate;
     return { inFlight, streams, waits, sockets: this.#sockets.size, bodyBytes: this.#bodies.heldBytes, bodiesWaiting: this.#bodies.waiting };
   }
 
-  /** Takes no new connection and no new request, ends streams, and lets what is being answered finish; after the grace period it is cut off. */
+  /** Accepts no new connections and requests, ends streams, and lets requests in progress finish; after the grace period it aborts them. */
   async stop(graceMs: number): Promise<void> {
     this.#isStopping = true;
     this.#stopWatching();
@@ -123,7 +123,7 @@ export class HttpServer {
     await within(Promise.all([this.#options.stopMcp(graceMs), this.#quiet()]), graceMs);
     for (const exchange of this.#exchanges) exchange.abort();
     this.#sockets.close();
-    // Those that do not take what they were sent.
+    // Give peers that have not received their responses a little more time.
     await within(closed, Math.min(graceMs, 500));
     this.#sockets.destroyAll();
     await closed;
@@ -144,7 +144,7 @@ export class HttpServer {
     this.#exchanges.add(exchange);
     const hasRoom = this.#sockets.begin(exchange);
     response.once("close", () => this.#finish(exchange));
-    // "close" reports a peer that vanishes while we write.
+    // "close" reports a peer that disconnects while we write.
     response.on("error", ignore);
     if (!hasRoom) {
       this.#options.metrics.refused("in_flight");
@@ -161,7 +161,7 @@ export class HttpServer {
     }
   }
 
-  /** Everything that can be judged without knowing who asks. Undefined: it is answered. */
+  /** Every check that does not need the caller's identity. Undefined: a response was sent. */
   #admit(exchange: Exchange): Route | undefined {
     const { request, response } = exchange;
     const { limits, origins, routes } = this.#options;
@@ -212,7 +212,7 @@ export class HttpServer {
 
   #openWait(exchange: Exchange, namespace: string, end: () => void): () => void {
     const { usage } = exchange;
-    // A caller that is gone is no longer counted.
+    // A caller that disconnected is no longer counted.
     if (usage === undefined || !this.#exchanges.has(exchange)) return ignore;
     const wait = this.#gate.openWait(usage, namespace, end);
     let isOpen = true;
@@ -231,7 +231,7 @@ export class HttpServer {
     if (!this.#exchanges.has(exchange)) throw new Refusal("cancelled", "The caller closed the connection.");
   }
 
-  /** A refused caller may be slow to read the answer, or to send a body that is not read: others must not wait for that. */
+  /** A rejected caller may be slow to read the response, or to send a body that is not read. Others must not wait for that. */
   #leave(exchange: Exchange): void {
     if (exchange.isInside) this.#gate.leave();
     exchange.isInside = false;
@@ -249,13 +249,13 @@ export class HttpServer {
         problem: error instanceof Error ? (error.stack ?? error.message) : String(error),
       });
     if (response.writableEnded || response.closed) return;
-    // Half an answer must not look like a whole one: what is written goes out, its end does not.
+    // A partial response must not look complete: what was written is sent, but not its end.
     if (response.headersSent) request.socket.destroySoon();
     else if (request.complete) sendFailure(response, failureOf(error), exchange.isProtocol);
     else refuseUnreadBody(exchange, failureOf(error));
   }
 
-  /** What Node could not read to its end, or did not get in time. */
+  /** A request that Node could not parse, or did not receive in time. */
   #refuseUnread({ code }: NodeJS.ErrnoException, socket: Socket): void {
     const problem = unreadProblem(code);
     const exchange = this.#sockets.newestOn(socket);
@@ -265,7 +265,7 @@ export class HttpServer {
       return;
     }
     this.#options.metrics.refused(problem.reason);
-    // In the middle of another answer nothing can be said.
+    // In the middle of another response, no error can be sent.
     if (exchange === undefined) refuseSocket(socket, problem.status);
     else socket.destroy();
   }

@@ -5,10 +5,10 @@ import type { Log } from "../../kernel/log.ts";
 import { mayHaveKeysAt } from "./jwt-settings.ts";
 
 export const keyLimits = {
-  /** How long keys are used before they are fetched again, and how long at most where that fails. */
+  /** How long keys are used before they are fetched again, and the maximum if fetching fails. */
   freshMs: 600_000,
   staleMsMax: 86_400_000,
-  /** A key that is not in the set may be a new one: the set is fetched again, but not more often than this. Any caller can make up key ids. */
+  /** A key that is not in the set may be new, so the set is fetched again, but at most this often: any caller can invent key ids. */
   missMsMin: 30_000,
   /** No fetch is tried for this long after a failure. */
   failedMsMin: 5_000,
@@ -19,15 +19,15 @@ export const keyLimits = {
 
 export interface IssuerKeysOptions {
   readonly issuer: string;
-  /** Found in the issuer's own metadata when absent. */
+  /** Absent: taken from the issuer's metadata. */
   readonly jwksUrl?: string;
   readonly clock: Clock;
   readonly log: Log;
-  /** How long the issuer may take. */
+  /** The time limit for the issuer's response. */
   readonly answerMsMax?: number;
 }
 
-/** An issuer's public keys, fetched when needed and kept for a while. There is one fetch at a time, shared by all callers that wait for it. */
+/** An issuer's public keys, fetched when needed and cached for a while. There is one fetch at a time, shared by all callers that wait for it. */
 export class IssuerKeys {
   readonly #options: IssuerKeysOptions;
   #keys: LocalJWKSet | undefined;
@@ -46,7 +46,7 @@ export class IssuerKeys {
     return kid === undefined || this.#ids === undefined || this.#ids.has(kid);
   }
 
-  /** The key that a token's header asks for; jose's own errors where there is none, `unavailable` where no key is known at all. */
+  /** The key that a token's header names. Throws jose's own error if there is none, `unavailable` if no keys are known at all. */
   async keyFor(header: JWSHeaderParameters): ReturnType<LocalJWKSet> {
     if (this.#age(this.#fetchedAtMs) >= keyLimits.freshMs) await this.#refresh(this.#failed ? keyLimits.failedMsMin : 0);
     try {
@@ -63,7 +63,7 @@ export class IssuerKeys {
     return this.#keys;
   }
 
-  /** A clock that was set back counts as a long time. */
+  /** If the clock was set back, the age counts as infinite. */
   #age(sinceMs: number): number {
     const age = this.#options.clock.nowMs() - sinceMs;
     return age < 0 ? Number.POSITIVE_INFINITY : age;
@@ -103,7 +103,7 @@ export class IssuerKeys {
     return { keys };
   }
 
-  /** OpenID Connect's place first, then OAuth's, which puts the issuer's path behind. What is found must speak of this very issuer. */
+  /** Tries OpenID Connect's address first, then OAuth's, which appends the issuer's path. The metadata must name exactly this issuer. */
   async #discover(): Promise<string> {
     const { issuer } = this.#options;
     const { origin, pathname } = new URL(issuer);
@@ -124,7 +124,7 @@ export class IssuerKeys {
   }
 }
 
-/** A JSON object; small, soon, from this address and no other. */
+/** Fetches a JSON object, with limits on size and time and without following redirects. */
 async function fetchDocument(url: string, answerMsMax: number): Promise<Readonly<Record<string, unknown>>> {
   const signal = AbortSignal.timeout(answerMsMax);
   const response = await fetch(url, { redirect: "error", headers: { accept: "application/json" }, signal }).catch((cause: unknown) => {
@@ -132,7 +132,7 @@ async function fetchDocument(url: string, answerMsMax: number): Promise<Readonly
   });
   const chunks: Uint8Array[] = [];
   let bytes = 0;
-  // Leaving the loop closes the connection: nothing of an endless answer is waited for.
+  // Leaving the loop closes the connection, so an endless response is not awaited.
   for await (const chunk of response.body ?? []) {
     bytes += chunk.length;
     if (bytes > keyLimits.documentBytesMax) throw new Error(`the answer has more than ${keyLimits.documentBytesMax} bytes`);

@@ -1,7 +1,7 @@
 import { invalidInput } from "../../kernel/errors.ts";
 import { isLoopbackAddress } from "../../kernel/loopback-address.ts";
 
-/** Whose tokens are accepted, and what in them says who may do what. */
+/** Whose tokens are accepted, and which claims grant roles and namespaces. */
 export interface JwtSettings {
   readonly issuer: string;
   /** One of these must be in the token's `aud`. */
@@ -12,7 +12,7 @@ export interface JwtSettings {
   readonly namespacesClaim: string;
 }
 
-/** The settings as a configuration has them. */
+/** The settings as in a configuration. */
 export interface JwtConfig {
   readonly jwtIssuer?: string;
   readonly jwtAudience?: readonly string[];
@@ -23,7 +23,7 @@ export interface JwtConfig {
   readonly origins: Readonly<Record<"jwtIssuer" | "jwtAudience" | "jwtJwksUrl", string>>;
 }
 
-/** Undefined where no issuer is configured. A setting that has no effect without another is rejected, because the operator relies on it. */
+/** Undefined if no issuer is configured. A setting that has no effect without another one is rejected, because the operator would rely on it. */
 export function jwtSettingsOf({ jwtIssuer, jwtAudience = [], jwtJwksUrl, jwtAlgorithms, jwtRoleClaim, jwtNamespacesClaim, origins }: JwtConfig): JwtSettings | undefined {
   if (jwtIssuer === undefined) {
     if (jwtAudience.length > 0) throw invalidInput(origins.jwtAudience, "requires --jwt-issuer");
@@ -45,12 +45,12 @@ export function jwtSettingsOf({ jwtIssuer, jwtAudience = [], jwtJwksUrl, jwtAlgo
   };
 }
 
-/** What comes from there cannot have been changed on its way: TLS, or this machine. */
+/** A URL whose response cannot be changed in transit: TLS, or this machine. */
 export function isTrustedUrl(text: string): boolean {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || url.username !== "" || url.password !== "") return false;
   return url.protocol === "https:" || (url.protocol === "http:" && isLoopbackAddress(url.hostname));
 }
 
-/** Plain http is for an issuer on this machine alone: one elsewhere must not lead to what listens here. */
+/** Plain http is only for an issuer on this machine: an issuer elsewhere must not point to services that listen here. */
 export const mayHaveKeysAt = (issuer: string, jwksUrl: string): boolean => isTrustedUrl(jwksUrl) && (jwksUrl.startsWith("https:") || issuer.startsWith("http:"));

@@ -13,14 +13,14 @@ import { oauthScopeOf } from "./resource-metadata.ts";
 export type Verified =
   | { readonly is: "good"; readonly principal: Principal; readonly expiresAtMs: number }
   | { readonly is: "bad" }
-  /** The issuer says who it is, but not that it may do anything here. */
+  /** The issuer identifies the caller, but grants it nothing here. */
   | { readonly is: "forbidden"; readonly says: string };
 
 export interface JwtVerifier {
   looksLike(text: string): boolean;
-  /** Whether its claims could be good, without a look at the signature: of this issuer, not expired, by a key that is known. Costs next to nothing, and proves nothing. */
+  /** Whether its claims could be valid, without a signature check: this issuer, not expired, signed with a known key. Costs almost nothing and proves nothing. */
   mayBeGood(text: string): boolean;
-  /** Throws `unavailable` when the issuer's keys cannot be had. */
+  /** Throws `unavailable` if the issuer's keys cannot be fetched. */
   verify(text: string): Promise<Verified>;
 }
 
@@ -28,17 +28,17 @@ export interface JwtOptions {
   readonly settings: JwtSettings;
   readonly clock: Clock;
   readonly log: Log;
-  /** How long the issuer may take to give its keys. */
+  /** The time limit for fetching the issuer's keys. */
   readonly answerMsMax?: number;
 }
 
 /** Machines' clocks differ a little. */
 const toleranceSeconds = 30;
-/** The last moment that a date can say; an issuer may write any number. */
+/** The latest time that a Date can represent; an issuer may write any number. */
 const latestMs = 8.64e15;
 const compactForm = /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+$/;
 
-/** Tokens that a configured issuer signs. The library that reads them is loaded with the first one. */
+/** Verifies tokens signed by a configured issuer. The library that parses them is loaded with the first one. */
 export function openJwtVerifier({ settings, clock, log, answerMsMax }: JwtOptions): JwtVerifier {
   const { issuer, audiences, algorithms, jwksUrl } = settings;
   const keys = new IssuerKeys({ issuer, jwksUrl, clock, log, answerMsMax });
@@ -62,7 +62,7 @@ export function openJwtVerifier({ settings, clock, log, answerMsMax }: JwtOption
           requiredClaims: ["exp", "sub"],
           currentDate: new Date(clock.nowMs()),
         });
-        // An issuer signs other things too, such as notices of a logout, which name a subject but grant nothing.
+        // An issuer also signs other things, such as logout notices, which name a subject but grant nothing.
         if (!isAccessType(protectedHeader.typ)) {
           log("info", "jwt_refused", { reason: "typ" });
           return { is: "bad" };
@@ -70,7 +70,7 @@ export function openJwtVerifier({ settings, clock, log, answerMsMax }: JwtOption
         return principalOf(payload, settings);
       } catch (error) {
         if (isHoldfastError(error)) throw error;
-        // The reason is for the operator's log. It names a claim or a rule, never what the token holds.
+        // The reason is for the operator's log. It names a claim or a rule, never the token's contents.
         log("info", "jwt_refused", {
           reason: error instanceof errors.JOSEError ? error.code : "malformed",
           claim: error instanceof errors.JWTClaimValidationFailed ? error.claim : undefined,
@@ -94,7 +94,7 @@ function unverified(part: string): Readonly<Record<string, unknown>> | undefined
   }
 }
 
-/** Shown in terminals, pages and history: nothing in it may steer or imitate. */
+/** The name appears in terminals, pages and history, so it must not contain control or look-alike formatting characters. */
 const subjectForm = /^(?! )[^\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]{1,256}(?<! )$/u;
 
 function principalOf(payload: JWTPayload, { roleClaim, namespacesClaim }: JwtSettings): Verified {
@@ -104,7 +104,7 @@ function principalOf(payload: JWTPayload, { roleClaim, namespacesClaim }: JwtSet
   if (role === undefined) return { is: "forbidden", says: `The token's claim ${JSON.stringify(roleClaim)} grants no role here.` };
   const namespaces = namespacesIn(claimOf(payload, namespacesClaim));
   if (namespaces === undefined) return { is: "forbidden", says: `The token's claim ${JSON.stringify(namespacesClaim)} grants no namespace here.` };
-  // The colon keeps it apart from names of tokens, which have none, and of system users.
+  // The colon distinguishes it from names of tokens, which have none, and of system users.
   return {
     is: "good",
     principal: { name: `jwt:${sub}`, role, namespaces, kind: "jwt", expiresAtMs: Math.floor(Math.min(exp * 1_000, latestMs)) },
@@ -112,7 +112,7 @@ function principalOf(payload: JWTPayload, { roleClaim, namespacesClaim }: JwtSet
   };
 }
 
-/** A claim by its name, which may itself have dots, as URLs have; else by a path through objects. */
+/** Finds a claim by its name, which may contain dots, as URLs do; otherwise by a path through objects. */
 function claimOf(payload: JWTPayload, name: string): unknown {
   if (Object.hasOwn(payload, name)) return payload[name];
   let value: unknown = payload;
@@ -123,19 +123,19 @@ function claimOf(payload: JWTPayload, name: string): unknown {
   return value;
 }
 
-/** A list of words, or words with spaces between them. */
+/** A list of words, or words separated by spaces. */
 function wordsOf(value: unknown): readonly string[] {
   if (typeof value === "string") return value.split(" ");
   return Array.isArray(value) ? value.filter((word) => typeof word === "string") : [];
 }
 
-/** The highest that is granted. Scopes are shared with other services, where "admin" alone may mean anything: there only our own words count. */
+/** The highest role granted. Scopes are shared with other services, where "admin" alone may mean anything, so only our prefixed words count there. */
 function roleIn(words: readonly string[], claim: string): Role | undefined {
   const isShared = claim === "scope" || claim === "scp";
   return roles.findLast((role) => words.includes(oauthScopeOf(role)) || (!isShared && words.includes(role)));
 }
 
-/** Names may have spaces, so a text is one name. What cannot be a name is left out. */
+/** Names may contain spaces, so a string is one name. Invalid names are left out. */
 function namespacesIn(value: unknown): Principal["namespaces"] | undefined {
   const names = typeof value === "string" ? [value] : Array.isArray(value) ? value.filter((name) => typeof name === "string").slice(0, tokenLimits.namespacesMax) : [];
   if (names.includes("*")) return "*";

@@ -1,6 +1,6 @@
 import type { Principal } from "../../domain/identity/principal.ts";
 
-/** A principal for a while, or that there is none. */
+/** The cached result for a credential: its principal, or that it is invalid. */
 interface Verdict {
   readonly principal?: Principal;
   readonly atMs: number;
@@ -8,8 +8,8 @@ interface Verdict {
 }
 
 /**
- * What was found out about credentials lately, by a hash of each, never by the credential. Bounded: a flood of wrong ones pushes out other wrong ones, and never
- * a good one. Entries that are no longer fresh stay as long as there is room: a credential that was good a moment ago is worth another look.
+ * Recent results for credentials, by a hash of each, never by the credential itself. Bounded: a flood of wrong credentials evicts other wrong ones, never
+ * a valid one. Stale entries stay while there is room: a credential that was valid a moment ago deserves another lookup.
  */
 export class KnownCredentials {
   readonly #good = new Map<string, Verdict>();
@@ -20,7 +20,7 @@ export class KnownCredentials {
     this.#entriesMax = entriesMax;
   }
 
-  /** `unsure`: it was good, and must be looked at again. */
+  /** `unsure`: it was valid and must be looked up again. */
   read(hash: string, nowMs: number): { readonly is: "good"; readonly principal: Principal } | { readonly is: "bad" | "unsure" | "unknown" } {
     const good = this.#good.get(hash);
     if (good !== undefined) return isFresh(good, nowMs) ? { is: "good", principal: good.principal as Principal } : { is: "unsure" };
@@ -42,5 +42,5 @@ export class KnownCredentials {
   }
 }
 
-/** A clock that was set back must not make anything last longer. */
+/** If the clock was set back, entries must not last longer. */
 const isFresh = ({ atMs, freshMs }: Verdict, nowMs: number): boolean => nowMs >= atMs && nowMs - atMs < freshMs;

@@ -6,11 +6,11 @@ import { HoldfastError, invalidInput } from "../../kernel/errors.ts";
 export interface ListenOptions {
   readonly host: string;
   readonly port: number;
-  /** What the person wrote them with, for the refusal. */
+  /** The flag or variable of each setting, for error messages. */
   readonly origins: { readonly host: string; readonly port: string };
 }
 
-/** Resolves with where it listens. Errors name the flag or variable to change. */
+/** Resolves with the address it listens on. Errors name the flag or variable to change. */
 export async function listen(server: Server, { host, port, origins }: ListenOptions): Promise<AddressInfo> {
   try {
     await new Promise<void>((resolve, reject) => {
@@ -50,7 +50,7 @@ function named(error: NodeJS.ErrnoException, host: string, port: number, origins
   }
 }
 
-/** Where callers find it: what listens on every address is named by one of this machine's, which others can use too. */
+/** The URL for callers. If the server listens on every address, one of this machine's addresses is used, which other machines can reach too. */
 export function reachedAt(address: AddressInfo): string {
   if (address.address !== "0.0.0.0" && address.address !== "::") return shownAddress(address);
   const outward = Object.values(networkInterfaces()).flatMap((found) => found?.filter(({ internal, address: own }) => !internal && !own.startsWith("fe80:")) ?? []);
@@ -58,5 +58,5 @@ export function reachedAt(address: AddressInfo): string {
   return shownAddress({ ...address, address: own, family });
 }
 
-/** As it is written in a URL. */
+/** The address as written in a URL. */
 export const shownAddress = ({ address, family, port }: AddressInfo): string => `http://${family === "IPv6" ? `[${address}]` : address}:${port}`;

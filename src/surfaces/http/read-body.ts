@@ -6,10 +6,10 @@ import { Refusal } from "./refusal.ts";
 import { principalKey } from "./tenants.ts";
 
 const nothing = Buffer.alloc(0);
-/** Smaller bodies are bounded by the number of requests in flight, and are not worth counting. */
+/** Smaller bodies are bounded by the number of requests in progress and are not worth counting. */
 const smallBodyBytes = 16_384;
 
-/** Bodies held in memory, of all requests together and of each principal. One that finds no room stays with its sender until there is some. */
+/** Limits the bodies held in memory, for all requests together and for each principal. A body that does not fit is not received until there is room. */
 export class Bodies {
   readonly #bodyBytesMax: number;
   readonly #budget: Budget;
@@ -21,7 +21,7 @@ export class Bodies {
       ownerBytesMax: bodiesPerPrincipalBytesMax,
       reserveBytesMax: bodiesReserveBytesMax,
       ownerWaitingMax: bodiesWaitingPerPrincipalMax,
-      whatWaits: "requests of this caller are already waiting for memory to receive their bodies",
+      whatWaits: "requests from this caller are already waiting for memory for their bodies",
     });
   }
 
@@ -29,12 +29,12 @@ export class Bodies {
     return this.#heldBytes;
   }
 
-  /** Requests whose bodies wait for room. */
+  /** The number of requests whose bodies wait for room. */
   get waiting(): number {
     return this.#budget.waiting;
   }
 
-  /** The whole body. It counts as held until the exchange ends or becomes a stream. */
+  /** Reads the whole body. It counts as held until the exchange ends, becomes a stream or waits. */
   async read(exchange: Exchange): Promise<Buffer> {
     const { headers } = exchange.request;
     const declared = headers["content-length"];
@@ -53,14 +53,15 @@ export class Bodies {
   #receive(exchange: Exchange, memory: BodyMemory, declaredBytes: number | undefined): Promise<Buffer> {
     const { request } = exchange;
     return new Promise((resolve, reject) => {
-      // Where its size is known, each piece is copied to its place as it comes: putting many together at the end would take memory for all of them twice.
-      const whole = declaredBytes === undefined || declaredBytes <= smallBodyBytes ? undefined : Buffer.allocUnsafeSlow(declaredBytes);
+      // If the size is known, each chunk is copied into place as it arrives: joining chunks at the end would need twice the memory.
+      let whole = declaredBytes === undefined || declaredBytes <= smallBodyBytes ? undefined : Buffer.allocUnsafeSlow(declaredBytes);
       const chunks: Buffer[] = [];
       let length = 0;
       const giveBack = (): void => {
         this.#heldBytes -= length;
         length = 0;
         chunks.length = 0;
+        whole = undefined;
         memory.release();
       };
       const onData = (chunk: Buffer): void => {
@@ -70,7 +71,7 @@ export class Bodies {
         if (whole === undefined) chunks.push(chunk);
         else chunk.copy(whole, length - chunk.length);
         if (declaredBytes !== undefined) return;
-        // How much will come is not known: what comes next waits until there is room for what is here.
+        // The size is unknown: the next chunk waits until there is room for this one.
         request.pause();
         memory.take(chunk.length).then(() => request.resume(), fail);
       };
@@ -82,7 +83,7 @@ export class Bodies {
       request.on("data", onData);
       request.once("end", () => resolve(whole ?? (chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, length))));
       exchange.releaseBody = () => {
-        // The caller left in the middle: there is no one to answer, but the promise must settle.
+        // The caller disconnected in the middle: no response is possible, but the promise must settle.
         if (request.complete) giveBack();
         else fail(gone());
       };
@@ -90,7 +91,7 @@ export class Bodies {
   }
 }
 
-/** What one body holds. Released, it takes nothing any more. */
+/** The memory of one body. After its release it takes no more. */
 class BodyMemory {
   readonly #holding: Holding;
   #isReleased = false;
@@ -115,4 +116,4 @@ class BodyMemory {
 const gone = (): Refusal => new Refusal("cancelled", "The caller closed the connection.");
 
 const tooLarge = (bodyBytesMax: number): Refusal =>
-  new Refusal("limit_exceeded", `A body may have ${bodyBytesMax} bytes. Store large data elsewhere and keep a reference.`, { status: 413 });
+  new Refusal("limit_exceeded", `A body must be at most ${bodyBytesMax} bytes. Store large data elsewhere and keep a reference.`, { status: 413 });

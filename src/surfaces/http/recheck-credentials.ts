@@ -3,18 +3,18 @@ import type { Authenticate } from "./authenticate.ts";
 import type { Exchange } from "./exchange.ts";
 import { Refusal } from "./refusal.ts";
 
-/** How often: what is open when a credential ends is closed within this and the time that a lookup is believed. */
+/** The interval. When a credential ends, open exchanges are closed within this time plus the time that a lookup is trusted. */
 const lookAgainMs = 2_000;
 
 export interface RecheckOptions {
   readonly authenticate: Authenticate;
-  /** All that are being answered. */
+  /** All exchanges in progress. */
   readonly exchanges: Iterable<Exchange>;
   readonly log: Log;
 }
 
 /**
- * Asks again, now and then, who sent the requests that are still being answered: streams stay open for days, and a call may wait for a minute.
+ * Periodically checks the credentials of requests in progress: streams stay open for days, and a call may wait for a minute.
  * Callers whose credential has ended get nothing more. Returns a function that stops the checks.
  */
 export function recheckCredentials(options: RecheckOptions): () => void {

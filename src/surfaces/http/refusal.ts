@@ -3,22 +3,23 @@ import { errorCodes, HoldfastError } from "../../kernel/errors.ts";
 import type { RefusalReason } from "./http-metrics.ts";
 
 export interface RefusalExtras {
-  /** Default: that of the code. */
+  /** Default: the status of the code. */
   readonly status?: number;
-  /** What the metrics count it as; default: derived from the code. */
+  /** The label in the metrics; default: derived from the code. */
   readonly reason?: RefusalReason;
   readonly hint?: string;
+  readonly details?: Readonly<Record<string, unknown>>;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** A request that the front turns down, before anything of it ran. */
+/** A request that the front rejects before any of it ran. */
 export class Refusal extends HoldfastError {
   readonly status: number;
   readonly reason: RefusalReason;
   readonly headers: Readonly<Record<string, string>>;
 
-  constructor(code: ErrorCode, message: string, { status = errorCodes[code].http, reason = reasonOf(code), hint, headers = {} }: RefusalExtras = {}) {
-    super(code, message, { hint });
+  constructor(code: ErrorCode, message: string, { status = errorCodes[code].http, reason = reasonOf(code), hint, details, headers = {} }: RefusalExtras = {}) {
+    super(code, message, { hint, details });
     this.status = status;
     this.reason = reason;
     this.headers = headers;
@@ -34,5 +35,5 @@ const reasons: Partial<Record<ErrorCode, RefusalReason>> = {
 };
 const reasonOf = (code: ErrorCode): RefusalReason => reasons[code] ?? "malformed";
 
-/** Seconds, as the header wants them; a request that comes back at once would only be refused again. */
+/** In seconds, as the header requires. An immediate retry would only be rejected again. */
 export const retryAfter = (ms: number): Readonly<Record<string, string>> => ({ "retry-after": String(Math.max(1, Math.ceil(ms / 1_000))) });

@@ -6,7 +6,7 @@ import { failureBody, safetyHeaders } from "./answer.ts";
 import type { Exchange } from "./exchange.ts";
 import { Refusal } from "./refusal.ts";
 
-/** Why Node gave up reading a request. */
+/** Why Node stopped reading a request. */
 export function unreadProblem(code: string | undefined): Refusal {
   switch (code) {
     case "HPE_HEADER_OVERFLOW":
@@ -20,7 +20,7 @@ export function unreadProblem(code: string | undefined): Refusal {
   }
 }
 
-/** Straight to the connection: there is no request to answer. */
+/** Writes directly to the connection: there is no response object. */
 export function refuseSocket(socket: Socket, status: number, headers: Readonly<Record<string, string>> = {}): void {
   if (!socket.writable) {
     socket.destroy();
@@ -31,11 +31,11 @@ export function refuseSocket(socket: Socket, status: number, headers: Readonly<R
   socket.destroySoon();
 }
 
-/** How long, and for how many bytes, a client may continue to send: closing at once would make it lose the answer. */
+/** For how long, and for how many bytes, a client may continue to send: closing at once would make it lose the response. */
 const lingerMs = 1_000;
 const lingerBytesMax = 1_048_576;
 
-/** Answers a request whose body is not wanted: what is still on its way is thrown away for a moment, and then the connection ends. */
+/** Responds to a request whose body is not wanted: data still arriving is discarded for a moment, then the connection is closed. */
 export function refuseUnreadBody({ request, response, expectsContinue, isProtocol }: Exchange, failure: Failure): void {
   const body = failureBody(failure, isProtocol);
   response.writeHead(failure.status, {

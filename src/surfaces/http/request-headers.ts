@@ -2,9 +2,9 @@ import type { IncomingMessage } from "node:http";
 import type { HttpLimits } from "./http-limits.ts";
 import { Refusal } from "./refusal.ts";
 
-/** Headers that two readers of one request must not read differently: a proxy may take the first of two, we the last. */
+/** Headers that two parsers of one request must not interpret differently: a proxy may use the first of two, we the last. */
 export function requireSoundHeaders({ rawHeaders }: IncomingMessage, { headersMax }: HttpLimits): void {
-  if (rawHeaders.length > headersMax * 2) throw new Refusal("limit_exceeded", `A request may have ${headersMax} headers.`, { status: 431 });
+  if (rawHeaders.length > headersMax * 2) throw new Refusal("limit_exceeded", `A request must have at most ${headersMax} headers.`, { status: 431 });
   let hosts = 0;
   let credentials = 0;
   for (let i = 0; i < rawHeaders.length; i += 2) {

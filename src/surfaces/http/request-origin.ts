@@ -3,22 +3,22 @@ import { isIP } from "node:net";
 import { Refusal } from "./refusal.ts";
 
 export interface OriginRules {
-  /** Bound to a loopback address: only loopback names are ours. Otherwise every address is too, because an attacker can make a name point here, but not an address. */
+  /** Bound to a loopback address: only loopback names are ours. Otherwise every IP address is too, because an attacker can make a name point here, but not an address. */
   readonly loopbackOnly: boolean;
-  /** Further names in the Host header. */
+  /** Additional names in the Host header. */
   readonly allowedHosts: readonly string[];
-  /** Pages of other sites that may call. */
+  /** Other sites whose pages may call. */
   readonly allowedOrigins: readonly string[];
-  /** Where callers find this server, when that is not where it listens. */
+  /** The server's public URL, if it differs from the address it listens on. */
   readonly publicUrl?: string;
 }
 
 export interface OriginCheck {
-  /** Throws where the request is not meant for this server. */
+  /** Throws if the request is not meant for this server. */
   checkHost(request: IncomingMessage): void;
-  /** Throws where it comes from a page that may not call. `forPage`: a link from elsewhere may lead here, because what is answered holds no data. */
+  /** Throws if it comes from a page that may not call. `forPage`: other sites may link here, because the response contains no data. */
   checkOrigin(request: IncomingMessage, forPage: boolean): void;
-  /** Lets only pages of a configured origin read the answer. "preflight": the browser asked for permission, and the request is answered. */
+  /** Allows only pages of a configured origin to read the response. "preflight": the browser asked for permission, and the response was sent. */
   allowReading(request: IncomingMessage, response: ServerResponse, methods: readonly string[]): "preflight" | "request";
 }
 
@@ -30,7 +30,7 @@ export function openOriginCheck({ loopbackOnly, allowedHosts, allowedOrigins, pu
   const hosts = new Set([...allowedHosts.map((host) => host.toLowerCase()), ...(publicly === undefined ? [] : [publicly.host, publicly.hostname])]);
   const crossOrigins = new Set(allowedOrigins.map((origin) => new URL(origin).origin));
   const ownOrigin = publicly?.origin;
-  // Verdicts are remembered for the few hosts that are ours, never for those a stranger makes up.
+  // Results are cached only for the few hosts that are ours, never for names that a caller invents.
   const known = new Set<string>();
 
   const isOurs = (host: string): boolean => {
@@ -73,13 +73,13 @@ export function openOriginCheck({ loopbackOnly, allowedHosts, allowedOrigins, pu
   };
 }
 
-/** Whether a page that this origin served was served under the name that the request is for. */
+/** Whether the page's origin has the request's host and port. */
 export function isSameOrigin(origin: string, host: string): boolean {
   const lower = host.toLowerCase();
   return origin === `http://${lower}` || origin === `https://${lower}`;
 }
 
-/** Without the port; undefined for what is no host. */
+/** The host without its port; undefined if it is not a valid host. */
 export function hostName(host: string): string | undefined {
   return /^([a-z0-9._-]+|\[[0-9a-f:.]+\])(?::\d{1,5})?$/.exec(host)?.[1];
 }

@@ -1,6 +1,6 @@
 import { Refusal } from "./refusal.ts";
 
-/** The path of a request, taken apart: nothing is resolved or repaired, and what could mean two things to two readers is refused. */
+/** The parsed path of a request. Nothing is resolved or repaired, and a path that two parsers could interpret differently is rejected. */
 export interface RequestTarget {
   /** As it was sent. */
   readonly path: string;
@@ -14,7 +14,7 @@ const mcpTarget: RequestTarget = { path: "/mcp", segments: ["mcp"], query: "" };
 
 export function readTarget(url: string, targetBytesMax: number): RequestTarget {
   if (url === "/mcp") return mcpTarget;
-  if (url.length > targetBytesMax) throw new Refusal("limit_exceeded", `A path with its query may have ${targetBytesMax} bytes.`, { status: 414 });
+  if (url.length > targetBytesMax) throw new Refusal("limit_exceeded", `A path with its query must be at most ${targetBytesMax} bytes.`, { status: 414 });
   if (!url.startsWith("/") || url.startsWith("//")) throw malformed("must begin with one slash");
   const mark = url.indexOf("?");
   const path = mark < 0 ? url : url.slice(0, mark);

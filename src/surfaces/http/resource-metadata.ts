@@ -1,26 +1,26 @@
 import type { IncomingMessage } from "node:http";
 import { roles } from "../../domain/identity/principal.ts";
 
-/** Where a client that was refused learns how to get a credential. With an issuer: RFC 9728, which MCP clients of both eras follow. */
+/** Tells a rejected client how to get a credential. With an issuer: RFC 9728, which MCP clients of both eras follow. */
 export interface Challenges {
-  /** Headers of a 401 where no credential was sent. */
+  /** Headers of a 401 if no credential was sent. */
   wanted(request: IncomingMessage): Readonly<Record<string, string>>;
-  /** Headers of a 401 where one was sent that is not valid. */
+  /** Headers of a 401 if the credential is not valid. */
   wrong(request: IncomingMessage): Readonly<Record<string, string>>;
-  /** Headers of a 403 where a valid one does not reach: `needs` is the role that would do. */
+  /** Headers of a 403 if a valid credential is not sufficient: `needs` is the required role. */
   insufficient(request: IncomingMessage, needs?: Role): Readonly<Record<string, string>>;
 }
 
 export interface ResourceMetadataOptions {
-  /** Absent where tokens come from this server alone. */
+  /** Absent if only this server issues tokens. */
   readonly issuer?: string;
-  /** Where callers find this server; taken from the Host header, which the front has checked, when absent. */
+  /** The server's public URL. Absent: taken from the Host header, which the front has checked. */
   readonly publicUrl?: string;
 }
 type Role = (typeof roles)[number];
 
 const wellKnown = "/.well-known/oauth-protected-resource";
-/** What an issuer grants, in the words of its `scope` claim. */
+/** The role as a word in an issuer's `scope` claim. */
 export const oauthScopeOf = (role: Role): string => `holdfast:${role}`;
 
 export function openChallenges({ issuer, publicUrl }: ResourceMetadataOptions): Challenges {
@@ -35,7 +35,7 @@ export function openChallenges({ issuer, publicUrl }: ResourceMetadataOptions): 
   };
 }
 
-/** The document under `/.well-known/oauth-protected-resource` and, for one resource, under that with the resource's path behind it. `undefined`: there is none here. */
+/** The document at `/.well-known/oauth-protected-resource` and, for one resource, at that path followed by the resource's path. `undefined`: there is none here. */
 export function resourceMetadata(request: IncomingMessage, { issuer, publicUrl }: ResourceMetadataOptions): Readonly<Record<string, unknown>> | undefined {
   const path = (request.url ?? "").split("?")[0] as string;
   if (issuer === undefined || !isMetadataPath(path)) return undefined;
@@ -52,7 +52,7 @@ export function resourceMetadata(request: IncomingMessage, { issuer, publicUrl }
 
 export const isMetadataPath = (path: string): boolean => path === wellKnown || path.startsWith(`${wellKnown}/`);
 
-/** The MCP endpoint a request is about; nothing of an address that is no endpoint is repeated. */
+/** The MCP endpoint that a request names; any other path is not repeated. */
 function resourcePath(url: string): string {
   const path = url.split("?")[0] as string;
   return path === "/mcp" || /^\/ns\/[A-Za-z0-9._~%@:!$&'()*+,;=-]{1,512}\/mcp$/.test(path) ? path : "";

@@ -36,34 +36,34 @@ export interface RoutesOptions {
   readonly apiRoutes: readonly ApiRoute[];
   readonly files: StaticFiles;
   readonly challenges: Challenges;
-  /** Memory and time, shared by everything that builds answers. */
+  /** Memory and time limits, shared by everything that builds responses. */
   readonly gates: AnswerGates;
-  /** How often a quiet stream says that it is there. */
+  /** How often a quiet stream sends a comment. */
   readonly heartbeatMs: number;
-  /** The document that tells clients who gives credentials; undefined where only this server does. */
+  /** The document that tells clients who issues credentials; undefined if only this server does. */
   resourceMetadata(request: IncomingMessage): unknown;
   metricsText(): Promise<{ readonly text: string; readonly type: string }>;
-  /** Of the caller's own namespace. */
+  /** For the caller's own namespace. */
   readiness(namespace: string): Promise<Readiness>;
 }
 
 const readMethods = ["GET", "HEAD"];
-/** What the dashboard's largest answer takes while it is built and sent. */
+/** The memory that the dashboard's largest response takes while it is built and sent. */
 const apiAnswerBytesMax = 8_388_608;
 const apiAnswerBytesMin = 65_536;
-/** Until a route has answered once: most answers take far less. */
+/** The estimate until a route has responded once: most responses take far less. */
 const apiAnswerBytesFirst = 4_194_304;
-/** What is read for an answer, the answer and its text. */
+/** Accounts for the data read, the response and its text. */
 const apiAnswerFactor = 6;
-/** How fast the expectation of a route's answers falls while they are small. */
+/** How fast a route's estimate falls while its responses are small. */
 const expectationFall = 0.9;
 
-/** Every address the server answers to. */
+/** Every address of the server. */
 export class Routes {
   readonly #options: RoutesOptions;
   readonly #api: ApiTable;
   readonly #exact: ReadonlyMap<string, Route>;
-  /** What the answers of each of the dashboard's routes took lately. */
+  /** The recent response size of each dashboard route. */
   readonly #apiBytes = new Map<string, number>();
 
   constructor(options: RoutesOptions) {
@@ -78,7 +78,7 @@ export class Routes {
     this.#exact = new Map(exact.map((route) => [route.pattern, route]));
   }
 
-  /** Throws where there is nothing. */
+  /** Throws if there is no such route. */
   find(request: IncomingMessage, { path, segments }: RequestTarget): Route {
     const exact = this.#exact.get(path);
     if (exact !== undefined) return exact;
@@ -127,25 +127,29 @@ export class Routes {
         const owner = principalKey(exchange.principal as Principal);
         const gate = gates.open(owner);
         const expected = apiBytes.get(pattern) ?? apiAnswerBytesFirst;
+        const { isMetered = false } = found.route;
+        const namespace = found.params.namespace ?? tenants.defaultFor(exchange.principal as Principal);
         const begin = async (): Promise<void> => {
           await gates.enter(owner);
-          await gate.hold(expected);
+          if (!isMetered) await gate.hold(expected);
         };
         const readBody = async (): Promise<Buffer> => {
           const body = await tools.readBody(exchange);
-          // Not before: a body may come slowly, and until it is there no memory is needed for the answer.
+          // Not before: a body may arrive slowly, and until then the response needs no memory.
           await begin();
           return body;
         };
         try {
           if (found.route.method === "GET") await begin();
-          const answer = await callApi({ found, exchange, tenants, challenges, readBody });
+          const answer = await callApi({ found, exchange, tenants, challenges, readBody, gate, openWait: (end) => tools.openWait(exchange, namespace, end) });
           if ("events" in answer) {
-            gate.release();
-            tools.openStream(exchange, "events", found.params.namespace ?? tenants.defaultFor(exchange.principal as Principal));
+            if (!isMetered) gate.release();
+            tools.openStream(exchange, "events", namespace);
             await sendEvents(exchange.response, answer.events, { heartbeatMs, signal: exchange.signal });
           } else {
+            if (isMetered) await gate.turn();
             const text = JSON.stringify(answer.json);
+            if (isMetered) return send(exchange.response, answer.status ?? 200, text, { "content-type": "application/json" });
             const took = Math.min(apiAnswerBytesMax, Math.max(apiAnswerBytesMin, text.length * apiAnswerFactor));
             apiBytes.set(pattern, Math.max(took, expected * expectationFall));
             gate.correct(took);
@@ -191,5 +195,5 @@ export class Routes {
   }
 }
 
-/** A browser asks beforehand, for the method that it means to use. */
+/** A browser's preflight asks about the method that it intends to use. */
 const methodOf = ({ method, headers }: IncomingMessage): string => (method === "OPTIONS" ? (headers["access-control-request-method"] ?? "OPTIONS") : (method as string));

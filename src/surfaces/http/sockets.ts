@@ -2,24 +2,24 @@ import type { Socket } from "node:net";
 import type { Exchange } from "./exchange.ts";
 import type { HttpLimits } from "./http-limits.ts";
 
-/** What is known of one connection beside what Node knows. */
+/** Our own data about one connection, in addition to Node's. */
 interface Connection {
-  /** Being answered, in the order they came: a client may send several before it reads. */
+  /** Exchanges in progress, in order of arrival: a client may send several before it reads. */
   readonly exchanges: Set<Exchange>;
-  /** Bytes that the peer had taken when it was last looked at, and when that had changed. */
+  /** The bytes that the peer had received at the last check, and when that number last changed. */
   takenBytes: number;
   movedAtMs: number;
 }
 
 /**
- * Every open connection. Node closes those that are slow to ask; this closes those that are slow to listen, keeps their number bounded,
+ * Every open connection. Node closes connections that send too slowly. This class closes those that read too slowly, bounds their number,
  * and bounds the unsent data held for them, whichever part of the server wrote it.
  */
 export class Sockets {
   readonly #limits: HttpLimits;
   readonly #nowMs: () => number;
   readonly #open = new Map<Socket, Connection>();
-  /** Those that nothing is being answered on, the longest idle first. */
+  /** Connections without an exchange in progress, idle for longest first. */
   readonly #idle = new Set<Socket>();
   readonly #sweeper: NodeJS.Timeout;
 
@@ -34,7 +34,7 @@ export class Sockets {
     return this.#open.size;
   }
 
-  /** False: there is no room for this one. */
+  /** False: there is no room for another connection. */
   add(socket: Socket): boolean {
     if (this.#open.size >= this.#limits.socketsMax) {
       const [longestIdle] = this.#idle;
@@ -48,7 +48,7 @@ export class Sockets {
     return true;
   }
 
-  /** False: too many are in line on this connection already. */
+  /** False: too many requests are already queued on this connection. */
   begin(exchange: Exchange): boolean {
     const { socket } = exchange.request;
     const exchanges = this.#open.get(socket)?.exchanges;
@@ -65,12 +65,12 @@ export class Sockets {
     if (connection.exchanges.size === 0) this.#idle.add(socket);
   }
 
-  /** What is being received on this connection, or waits to be answered. */
+  /** The newest exchange on this connection, which is being received or waits for its response. */
   newestOn(socket: Socket): Exchange | undefined {
     return [...(this.#open.get(socket)?.exchanges ?? [])].at(-1);
   }
 
-  /** What has been written still goes out. */
+  /** Data that was already written is still sent. */
   close(): void {
     clearInterval(this.#sweeper);
     for (const socket of this.#open.keys()) socket.destroySoon();
@@ -83,7 +83,7 @@ export class Sockets {
   #closed(socket: Socket): void {
     const exchanges = this.#open.get(socket)?.exchanges ?? [];
     this.#forget(socket);
-    // Node closes only the response that was being written; those queued behind it would never learn that the client is gone.
+    // Node closes only the response being written; those queued behind it would never learn that the client has disconnected.
     setImmediate(() => {
       for (const { response } of exchanges) if (!response.closed) response.emit("close");
     });
@@ -125,7 +125,7 @@ export class Sockets {
   }
 }
 
-/** Answers that are made and wait for an earlier one on the same connection: the socket knows nothing of them yet. */
+/** The size of finished responses that wait for an earlier one on the same connection: the socket does not count them yet. */
 function heldBehind({ exchanges }: Connection): number {
   if (exchanges.size < 2) return 0;
   let bytes = 0;

@@ -7,7 +7,7 @@ import { brotliCompress, constants, gzip } from "node:zlib";
 import type { Headers } from "./answer.ts";
 import { safetyHeaders } from "./answer.ts";
 
-/** The page loads nothing from anywhere else, runs no inline script, and can neither be framed nor send a form. */
+/** The page loads nothing from other sites, runs no inline script, and can neither be framed nor submit a form. */
 export const pagePolicy =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; " +
   "require-trusted-types-for 'script'; trusted-types 'none'";
@@ -26,7 +26,7 @@ const contentTypes: Readonly<Record<string, string>> = {
 };
 const compressible = /^text\/|json|svg/;
 
-/** In the order of preference. Brotli's highest quality takes five times as long for 7 % less, and the first visitor waits for it. */
+/** In order of preference. Brotli's highest quality takes five times as long for 7 % less, and the first visitor waits for it. */
 const compressions = {
   br: (identity: Buffer) => promisify(brotliCompress)(identity, { params: { [constants.BROTLI_PARAM_QUALITY]: 9 } }),
   gzip: (identity: Buffer) => promisify(gzip)(identity, { level: 9 }),
@@ -47,10 +47,10 @@ interface FoundFile {
   readonly status: number;
 }
 
-/** Addresses that the page gives its views. */
+/** Paths that the page uses for its views. */
 const ownPath = /^\/(sign-in|tokens|ns\/.+)?$/;
 
-/** The dashboard's files, whole in memory: a request can name one of them or none, and never a path of this machine. */
+/** The dashboard's files, all in memory: a request can name one of them or none, but never a path of this machine. */
 export class StaticFiles {
   readonly #byPath: ReadonlyMap<string, StaticFile>;
 
@@ -62,7 +62,7 @@ export class StaticFiles {
     return this.#byPath.size;
   }
 
-  /** The file of this path, or the page where the path is one of the page's own. A person who follows a wrong link gets the page too, which says so. */
+  /** The file at this path, or the page if the path is one of its views. Users who follow a wrong link also get the page, which says so. */
   find(path: string, accept = ""): FoundFile | undefined {
     const file = this.#byPath.get(path);
     if (file !== undefined) return { file, status: 200 };
@@ -82,7 +82,7 @@ export class StaticFiles {
     const body = encoding === undefined ? file.identity : await compressedBody(file, encoding);
     response.writeHead(status, {
       ...file.headers,
-      // Weak: the same file in another encoding has other bytes.
+      // A weak tag: the same file in another encoding has other bytes.
       etag: `W/${file.etag}`,
       vary: "Accept-Encoding",
       "content-length": String(body.length),
@@ -92,7 +92,7 @@ export class StaticFiles {
   }
 }
 
-/** Reads every file of the folder; none where there is no folder. */
+/** Reads every file of the folder; none if the folder does not exist. */
 export async function openStaticFiles(folder: string): Promise<StaticFiles> {
   const items = await readdir(folder, { recursive: true, withFileTypes: true }).catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT") return [];
@@ -107,7 +107,7 @@ async function readStatic(file: string): Promise<StaticFile> {
   const identity = await readFile(file);
   const type = contentTypes[extname(file)] ?? "application/octet-stream";
   const isCompressible = compressible.test(type) && identity.length > 512;
-  // A name with the hash of its contents never means anything else.
+  // A file name with a content hash never refers to other contents.
   const isHashed = /[.-][0-9A-Za-z_]{8,}\.[a-z0-9]+$/.test(file);
   const headers = {
     ...safetyHeaders,
@@ -127,7 +127,7 @@ function compressedBody({ identity, compressed }: StaticFile, encoding: Encoding
   return body;
 }
 
-/** The smallest that the browser takes; undefined: the file as it is. */
+/** The smallest encoding that the browser accepts; undefined: the file as it is. */
 function chooseEncoding(accepted = ""): Encoding | undefined {
   const takes = (name: string): boolean => accepted.split(",").some((part) => new RegExp(`^\\s*${name}\\s*(;\\s*q\\s*=\\s*(1|0\\.0*[1-9]).*)?$`, "i").test(part));
   return (Object.keys(compressions) as Encoding[]).find(takes);

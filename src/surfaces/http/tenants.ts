@@ -12,34 +12,34 @@ export interface TenantsOptions {
   readonly engine: Engine;
   readonly clock: Clock;
   readonly server: ServerFacts;
-  /** Those that this server offers to MCP clients. */
+  /** The tools that this server offers to MCP clients. */
   readonly tools: readonly Tool[];
-  /** Those of people, who do not pay for each by the token; the same when left out. */
+  /** The tools for people, who do not pay tokens for each; absent = the same tools. */
   readonly pageTools?: readonly Tool[];
-  /** What every namespace is opened with. */
+  /** The options for opening each namespace. */
   readonly storeOptions?: NamespaceStoreOptions;
-  /** The default of principals that may use every namespace. */
+  /** The default namespace for principals that may use every namespace. */
   readonly defaultNamespace: string;
   readonly namespacesMax: number;
 }
 
 interface Servers {
-  /** In the configured namespace. */
+  /** For the configured namespace. */
   readonly here: ServerFacts;
   readonly elsewhere: ServerFacts;
 }
 
-/** Readable copies are made of the configured namespace alone: in one folder, another's would be for all to read. */
+/** Only the configured namespace has readable copies: in one shared folder, everyone could read another namespace's. */
 function serversOf(here: ServerFacts): Servers {
   const { mirror: _, ...elsewhere } = here;
   return { here, elsewhere };
 }
 
-/** Which part of the store, and which tools, a principal gets. All principals of this process share one store per namespace, so that their commits share batches. */
+/** The part of the store, and the tools, that a principal gets. All principals of this process share one store per namespace, so that their commits share batches. */
 export class Tenants {
   readonly #options: TenantsOptions;
   readonly #stores = new Map<string, Store>();
-  /** By how much of the store a principal may use: metrics of the whole store are hidden from principals of some namespaces. */
+  /** By how much of the store a principal may use: facts about the whole store are hidden from principals of some namespaces. */
   readonly #servers: Readonly<Record<NonNullable<ServerFacts["tellsOf"]>, Servers>>;
   readonly #toolsByRole: ToolsByRole;
   readonly #pageToolsByRole: ToolsByRole;
@@ -54,14 +54,14 @@ export class Tenants {
     this.#pageToolsByRole = pageTools === undefined ? this.#toolsByRole : toolsByRole(pageTools);
   }
 
-  /** Where a principal works that names no namespace. */
+  /** The namespace of a principal that names none. */
   defaultFor({ namespaces }: Principal): string {
     const namespace = namespaces === "*" ? this.#options.defaultNamespace : namespaces[0];
     if (namespace === undefined) throw noNamespace();
     return namespace;
   }
 
-  /** Refuses alike whether the namespace does not exist or the caller may not use it. */
+  /** The same error whether the namespace does not exist or the caller may not use it. */
   baseFor(principal: Principal, namespace: string): ToolBase {
     if (!mayUse(principal, namespace) || isReservedNamespace(namespace)) throw noNamespace();
     const servers = this.#servers[principal.namespaces === "*" ? "store" : "namespace"];
@@ -73,7 +73,7 @@ export class Tenants {
     };
   }
 
-  /** The namespace is in use, or it is the principal's own by name. */
+  /** The namespace is in use, or the principal's credential names it. */
   async isKnown({ namespaces }: Principal, store: Store): Promise<boolean> {
     if (namespaces !== "*" || store.namespace === this.#options.defaultNamespace) return true;
     const { revision } = await store.position();
@@ -84,12 +84,12 @@ export class Tenants {
     return this.#toolsByRole[role];
   }
 
-  /** What the dashboard's pages call for a principal. */
+  /** The tools that the dashboard's pages may call for a principal. */
   pageToolsFor({ role }: Principal): readonly Tool[] {
     return this.#pageToolsByRole[role];
   }
 
-  /** Drops the least recently opened store. Requests that still use it keep it, and their commits are safe beside those of a new one. */
+  /** Returns the namespace's store; at the limit, drops the one opened first. Requests that still use a dropped store keep it, and their commits are safe beside those of a new one. */
   #storeOf(namespace: string): Store {
     const known = this.#stores.get(namespace);
     if (known !== undefined) return known;
@@ -109,14 +109,14 @@ const toolsByRole = (tools: readonly Tool[]): ToolsByRole => ({
   admin: tools,
 });
 
-/** What takes everything of a namespace away at once. */
+/** Tools that delete a whole namespace at once. */
 const isForAdmins = ({ effect, toolset }: Tool): boolean => effect === "destructive" && toolset === "admin";
 
 const noNamespace = (): Refusal => new Refusal("forbidden", "The credential does not allow this namespace.");
 
 const keys = new WeakMap<Principal, string>();
 
-/** The same for the same principal with the same role, whatever else it was given. Made once for each that is remembered. */
+/** The same key for the same principal with the same role, whatever else it was granted. Computed once per principal object. */
 export function principalKey(principal: Principal): string {
   const known = keys.get(principal);
   if (known !== undefined) return known;

@@ -7,24 +7,28 @@ import { watchState } from "../../domain/state/watch-state.ts";
 import { claimNextRun, claimRun } from "../../domain/workflows/claims.ts";
 import { findRuns, requireRunView, resumeRun } from "../../domain/workflows/find-runs.ts";
 import { releaseHold, renewHold } from "../../domain/workflows/holds.ts";
+import { wakeRun } from "../../domain/workflows/wake-run.ts";
 import { checkpointRun, createRun, finishRun, giveBackRun, renewClaim } from "../../domain/workflows/workflows.ts";
 import { invalidInput } from "../../kernel/errors.ts";
 import { requireTtl } from "../../store/prepare-commit.ts";
+import { bindEffects } from "./bind-effects.ts";
 import { bindMemory } from "./bind-memory.ts";
 import type { CallOptions } from "./call-options.ts";
 import type { LibraryBase } from "./call-scope.ts";
-import { pageDefault, requireWait, scopeOf } from "./call-scope.ts";
+import { pageDefault, scopeOf } from "./call-scope.ts";
 import type { Holdfast, LeaseRef, Leases, Sessions, State, Workflows } from "./holdfast.ts";
+import { requireVersionAbove, requireWait } from "./require-wait.ts";
 
 const historyDefault = 10;
 
-/** The domain's functions under the names of the library. */
+/** Binds the domain's functions to the library's method names. */
 export function bindDomain(base: LibraryBase): Omit<Holdfast, "namespace" | "health" | "close" | typeof Symbol.asyncDispose> {
   return {
     state: bindState(base),
     leases: bindLeases(base),
     workflows: bindWorkflows(base),
     sessions: bindSessions(base),
+    effects: bindEffects(base),
     ...bindMemory(base),
     history: (query = {}) => readHistory(base.scope, { limit: historyDefault, ...query }),
   };
@@ -32,13 +36,13 @@ export function bindDomain(base: LibraryBase): Omit<Holdfast, "namespace" | "hea
 
 function requireAgent({ agent }: LibraryBase, options: CallOptions): string {
   const name = options.agent ?? agent;
-  if (name === undefined) throw invalidInput("agent", "leases and claims need a holder; pass agent here or to openHoldfast");
+  if (name === undefined) throw invalidInput("agent", "leases and claims need a holder; pass agent here or when you open Holdfast");
   return name;
 }
 
 const guardOf = (lease: LeaseRef | undefined) => lease && guard(lease.resource, lease.token);
 
-/** Programs without types leave options out. */
+/** Checks at run time, because JavaScript callers may omit the options. */
 function withTtl<Options extends { readonly ttlMs: number }>(options: Options | undefined): Options {
   requireTtl(options?.ttlMs as number, "ttlMs");
   return options as Options;
@@ -52,21 +56,21 @@ function bindState(base: LibraryBase): State {
     },
     get: async (key, past) => readState(base.scope, key, past),
     async waitFor(key, options) {
-      const { versionAbove, timeoutMs, signal }: Partial<typeof options> = options ?? {};
-      if (versionAbove === undefined || !Number.isSafeInteger(versionAbove) || versionAbove < 0) throw invalidInput("versionAbove", "must be a whole number from 0");
-      return waitForState({ ...base.scope, signal }, key, versionAbove, requireWait(timeoutMs, "timeoutMs"));
+      const { versionAbove, timeoutMs, wasThere, signal }: Partial<typeof options> = options ?? {};
+      const { entry } = await waitForState({ ...base.scope, signal }, key, requireVersionAbove(versionAbove), requireWait(timeoutMs, "timeoutMs"), wasThere);
+      return entry;
     },
     async delete(key, options = {}) {
       const { expectedVersion, lease } = options;
       return deleteState(scopeOf(base, options, "state.delete", { key, expectedVersion, lease }), { key, expectedVersion, guard: guardOf(lease) });
     },
-    list: async ({ prefix = "", limit = pageDefault, after, values = true } = {}) => listState(base.scope, { prefix, limit, after, values }),
+    list: async ({ prefix = "", limit = pageDefault, after, values = true } = {}) => listState(base.scope, { prefix, limit, after, values, charactersMax: base.listCharactersMax }),
     async commit({ writes, expected = [], leases = [] }, options = {}) {
       const guards = leases.map((lease) => guard(lease.resource, lease.token));
       return commitState(scopeOf(base, options, "state.commit", { writes, expected, leases }), { writes, expected, guards });
     },
     async *watch(what, signal) {
-      // Leaving the loop must end the watch too, also when the caller gave no signal.
+      // Leaving the loop must end the watch too, even if the caller passed no signal.
       const left = new AbortController();
       // The caller waits in this loop, which must keep the process alive even if the store is quiet.
       const alive = setInterval(() => {}, 2 ** 30);
@@ -85,8 +89,9 @@ function bindLeases(base: LibraryBase): Leases {
     async acquire(resource, given) {
       const options = withTtl(given);
       const waitMs = options.waitMs === undefined ? undefined : requireWait(options.waitMs, "waitMs");
-      const input = { resource, holder: requireAgent(base, options), ttlMs: options.ttlMs, waitMs };
-      return acquireLease(scopeOf(base, options, "leases.acquire", input), input);
+      const input = { resource, holder: requireAgent(base, options), ttlMs: options.ttlMs };
+      // `waitMs` is not part of the request's fingerprint: one wait over HTTP consists of several requests with different waits.
+      return acquireLease(scopeOf(base, options, "leases.acquire", input), { ...input, waitMs });
     },
     async renew(resource, given) {
       const options = withTtl(given);
@@ -102,12 +107,17 @@ function bindLeases(base: LibraryBase): Leases {
 }
 
 function bindWorkflows(base: LibraryBase): Workflows {
-  /** Progress may be reported without a name while the run has no holder. */
+  /** The agent is optional, because progress on an unclaimed run may be reported anonymously. */
   const reporter = (options: CallOptions & { readonly token?: number }) => ({ agentId: options.agent ?? base.agent, token: options.token });
   return {
     create: async (input, options = {}) => createRun(scopeOf(base, options, "workflows.create", input), input),
-    find: async ({ tags = {}, status, claimable = false, limit = pageDefault, after } = {}) =>
-      findRuns(base.scope, { tags: Object.entries(tags), status, claimable, limit, after }),
+    async find({ tags = {}, status, claimable = false, limit = pageDefault, after } = {}) {
+      const query = { tags: Object.entries(tags), status, claimable, after };
+      const found = await findRuns(base.scope, { ...query, limit });
+      const fitting = countWithin(found.runs, base.listCharactersMax);
+      // If the results are long, a shorter page is read, so that the next page begins after the last run of this one.
+      return fitting === found.runs.length ? found : findRuns(base.scope, { ...query, limit: fitting });
+    },
     get: async (runId) => requireRunView(base.scope, runId),
     async claim(what, options = {}) {
       const agentId = requireAgent(base, options);
@@ -120,19 +130,33 @@ function bindWorkflows(base: LibraryBase): Workflows {
       return renewClaim(scopeOf(base, options, "workflows.renew", input), input);
     },
     async giveBack(runId, options = {}) {
-      const input = { runId, agentId: requireAgent(base, options), token: options.token };
+      const claimableAfterMs = options.claimableAfterMs === undefined ? undefined : requireWait(options.claimableAfterMs, "claimableAfterMs");
+      const input = { runId, agentId: requireAgent(base, options), token: options.token, claimableAfterMs };
       return giveBackRun(scopeOf(base, options, "workflows.giveBack", input), input);
     },
+    wake: async (runId, options = {}) => wakeRun(scopeOf(base, options, "workflows.wake", { runId }), runId),
     async checkpoint(runId, step, output, options = {}) {
       const input = { runId, step, output, ...reporter(options) };
       return checkpointRun(scopeOf(base, options, "workflows.checkpoint", input), input);
     },
     resume: async (runId, { stepsAfter, limit = pageDefault } = {}) => resumeRun(base.scope, runId, { stepsAfter, limit }),
     async finish(runId, ending, options = {}) {
-      const input = { runId, ending, ...reporter(options) };
+      // Cancelling needs no claim, so the default name of this program must not be checked against the holder.
+      const isCancelled = ending?.status === "cancelled";
+      const input = { runId, ending, ...(isCancelled ? { agentId: options.agent, token: options.token } : reporter(options)) };
       return finishRun(scopeOf(base, options, "workflows.finish", input), input);
     },
   };
+}
+
+/** How many items from the start fit into `charactersMax` as JSON; at least one. */
+function countWithin(items: readonly unknown[], charactersMax = Number.POSITIVE_INFINITY): number {
+  let left = charactersMax;
+  const over = items.findIndex((item) => {
+    left -= JSON.stringify(item).length;
+    return left < 0;
+  });
+  return over < 0 ? items.length : Math.max(1, over);
 }
 
 function bindSessions(base: LibraryBase): Sessions {

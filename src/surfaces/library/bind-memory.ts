@@ -19,7 +19,7 @@ import type { Journal, Knowledge, Research, WorkspaceOptions } from "./memory.ts
 const recallDefault = { limit: 3, maxTokens: 2_000 } as const;
 const resumeTokens = 1_500;
 
-/** What remembers, under the names of the library. */
+/** Binds the journal, research, knowledge and resume functions to the library's method names. */
 export function bindMemory(base: LibraryBase): Pick<Holdfast, "journal" | "research" | "knowledge" | "resume"> {
   return {
     journal: bindJournal(base),
@@ -41,10 +41,10 @@ function bindJournal(base: LibraryBase): Journal {
   return {
     async save(entry, options = {}) {
       const { workspace, sessionId, ttlMs } = options;
-      // What was found out and not given is left out: a retry after a restart, or after a commit, is still the same request.
+      // The fingerprint covers only what the caller passed. Values found by Holdfast may differ in a retry after a restart or a commit.
       const calling = scopeOf(base, options, "journal.save", { entry, workspace, sessionId, ttlMs });
-      const { description, highlights = [], activeFiles = [], tags = [], gitBranch, workContext, global = false } = entry;
-      const text = { description, highlights, activeFiles, tags, gitBranch, workContext };
+      const { description, highlights = [], activeFiles = [], tags = [], gitBranch, workContext, questions, global = false } = entry;
+      const text = { description, highlights, activeFiles, tags, gitBranch, workContext, questions };
       return saveEntry(calling, { ...text, global, workspace: await locate(base, options), sessionId: sessionId ?? ownSession, ttlMs: ttlMs ?? base.journalTtlMs });
     },
     get: async (idOrPart, options = {}) => requireEntry(scope, idOrPart, options.workspace === undefined ? undefined : await locate(base, options)),

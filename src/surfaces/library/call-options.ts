@@ -1,12 +1,12 @@
-/** What every call may carry. */
+/** Options that every call accepts. */
 export interface CallOptions {
-  /** The caller's name for itself in history, and the holder of leases and claims; the one given to `openHoldfast` by default. */
+  /** The caller's name in history and as the holder of leases and claims. By default the name given to `openHoldfast`. */
   readonly agent?: string;
-  /** Ends a wait; a write that was sent is not taken back. */
+  /** Ends a wait. A write that was already sent is not undone. */
   readonly signal?: AbortSignal;
 }
 
 export interface WriteOptions extends CallOptions {
-  /** Makes a retry safe: the same key and arguments give the first answer again and no second effect. */
+  /** Makes a retry safe: the same key and arguments return the first answer and have no second effect. */
   readonly requestKey?: string;
 }

@@ -11,9 +11,10 @@ import type { CheckpointResult, CreateInput, CreateResult, FinishResult, RunView
 import type { Json, JsonObject } from "../../kernel/json.ts";
 import type { EngineHealth, Revision } from "../../store/store.ts";
 import type { WriteOptions } from "./call-options.ts";
+import type { Effects } from "./effects.ts";
 import type { Journal, Knowledge, Research, ResumeOptions, ResumeText } from "./memory.ts";
 
-/** A lease that must be live, with its current token, for a write to land. */
+/** A lease that a write requires: it must be live, and the token must be current. */
 export interface LeaseRef {
   readonly resource: string;
   readonly token: number;
@@ -21,30 +22,39 @@ export interface LeaseRef {
 
 export interface SetOptions extends WriteOptions {
   readonly ttlMs?: number;
-  /** Absent: unconditional; 0: create only; N: compare and set. */
+  /** Absent: write unconditionally. 0: create only. N: write only if the version is N. */
   readonly expectedVersion?: number;
   readonly lease?: LeaseRef;
 }
 
 export interface State {
   set(key: string, value: Json, options?: SetOptions): Promise<SetResult>;
-  /** The live entry, or one of the past by `version` or `revision`; undefined when there is none. */
+  /** Returns the live entry, or a past one by `version` or `revision`; undefined if there is none. */
   get(key: string, past?: { readonly version?: number; readonly revision?: Revision }): Promise<StateEntry | undefined>;
-  /** Waits until the key has a version above the given one or the time is up, then reads it. */
-  waitFor(key: string, options: { readonly versionAbove: number; readonly timeoutMs: number; readonly signal?: AbortSignal }): Promise<StateEntry | undefined>;
+  /** Waits until the key's version exceeds `versionAbove` or the timeout expires, then reads the key. */
+  waitFor(
+    key: string,
+    options: {
+      readonly versionAbove: number;
+      readonly timeoutMs: number;
+      /** Set it if the key existed when last read: the wait then also ends when the key is gone. */
+      readonly wasThere?: boolean;
+      readonly signal?: AbortSignal;
+    },
+  ): Promise<StateEntry | undefined>;
   delete(key: string, options?: Omit<SetOptions, "ttlMs">): Promise<DeleteResult>;
-  /** Live entries in byte order of their keys; give the last key as `after` for the next page. */
+  /** Lists live entries in byte order of their keys. Pass the last key as `after` for the next page. */
   list(options?: { readonly prefix?: string; readonly limit?: number; readonly after?: string; readonly values?: boolean }): Promise<{
     readonly entries: readonly StateEntry[];
     readonly more: boolean;
     readonly revision: Revision;
   }>;
-  /** Several writes and deletes at one revision, or none. */
+  /** Applies several writes and deletes at one revision, or none of them. */
   commit(
     input: { readonly writes: readonly CommitWrite[]; readonly expected?: readonly { readonly key: string; readonly version: number }[]; readonly leases?: readonly LeaseRef[] },
     options?: WriteOptions,
   ): Promise<CommitStateResult>;
-  /** Every change in order, none skipped, none twice, until the signal aborts or the loop is left. */
+  /** Yields every change in order, exactly once, until the signal aborts or the caller leaves the loop. */
   watch(what: WatchInput, signal?: AbortSignal): AsyncIterable<StateChange>;
 }
 
@@ -61,11 +71,14 @@ export interface Workflows {
   create(input: CreateInput, options?: WriteOptions): Promise<CreateResult>;
   find(query?: { readonly tags?: Tags; readonly status?: RunStatus; readonly claimable?: boolean; readonly limit?: number; readonly after?: string }): Promise<FoundRuns>;
   get(runId: string): Promise<RunView>;
-  /** A run by its id, or the next claimable one carrying the tags. */
+  /** Claims a run by its id, or the next claimable run with the tags. */
   claim(what: { readonly runId: string } | { readonly tags?: Tags }, options?: WriteOptions & { readonly ttlMs?: number }): Promise<ClaimResult>;
-  /** Extends the claim without a step: the heartbeat. */
+  /** Extends the claim without recording a step; use it as a heartbeat. */
   renew(runId: string, options?: WriteOptions & { readonly ttlMs?: number; readonly token?: number }): Promise<RenewResult>;
-  giveBack(runId: string, options?: WriteOptions & { readonly token?: number }): Promise<{ readonly released: boolean }>;
+  /** Releases the claim. The run becomes claimable as the next one at once, or after `claimableAfterMs`; by its id, at any time. */
+  giveBack(runId: string, options?: WriteOptions & { readonly token?: number; readonly claimableAfterMs?: number }): Promise<{ readonly released: boolean }>;
+  /** Makes a run that was given back for later claimable now. `woken` is false if the run is claimed, has ended or was already claimable. */
+  wake(runId: string, options?: WriteOptions): Promise<{ readonly woken: boolean }>;
   checkpoint(runId: string, step: number, output: Json, options?: WriteOptions & { readonly token?: number }): Promise<CheckpointResult>;
   resume(runId: string, options?: { readonly stepsAfter?: number; readonly limit?: number }): Promise<ResumedRun>;
   finish(runId: string, ending: Ending, options?: WriteOptions & { readonly token?: number }): Promise<FinishResult>;
@@ -76,19 +89,23 @@ export interface Sessions {
   restore(sessionId: string, options?: { readonly version?: number }): Promise<SavedSession | undefined>;
 }
 
-/** The same operations as the tools, in-process and typed. Expected refusals are values; everything else throws HoldfastError. */
+/**
+ * The operations of the tools as typed methods, on a store opened by this process (`openHoldfast`) or by a server (`connectHoldfast`).
+ * Expected refusals are returned as values; every other failure throws HoldfastError.
+ */
 export interface Holdfast extends AsyncDisposable {
   readonly namespace: string;
   readonly state: State;
   readonly leases: Leases;
   readonly workflows: Workflows;
+  readonly effects: Effects;
   readonly sessions: Sessions;
   readonly journal: Journal;
   readonly research: Research;
   readonly knowledge: Knowledge;
-  /** What an agent needs to continue after a crash or a hand-over, as one text within a token budget. */
+  /** Returns the context that an agent needs to continue after a crash or a hand-over, as one text within a token budget. */
   resume(options?: ResumeOptions): Promise<ResumeText>;
-  /** Who changed what, newest first. */
+  /** Lists changes and their authors, newest first. */
   history(query?: Partial<HistoryQuery>): Promise<HistoryPage>;
   health(): Promise<EngineHealth>;
   close(): Promise<void>;

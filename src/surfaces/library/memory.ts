@@ -12,14 +12,14 @@ import type { Resume } from "../../domain/resume/resume.ts";
 import type { Revision } from "../../store/store.ts";
 import type { CallOptions, WriteOptions } from "./call-options.ts";
 
-/** Whose journal. */
+/** Selects the workspace whose journal is used. */
 export interface WorkspaceOptions {
-  /** A folder (absolute, or beginning with `.` or `~`), a name or an id; found from the process's folder when left out. */
+  /** A folder (absolute, or beginning with `.` or `~`), a name or an id; by default found from the process's folder. */
   readonly workspace?: string;
 }
 
 export interface EntryInput extends Pick<EntryText, "description">, Partial<Omit<EntryText, "description">> {
-  /** Seen from every workspace. */
+  /** Makes the entry visible from every workspace. */
   readonly global?: boolean;
 }
 
@@ -29,45 +29,45 @@ export interface Journal {
     entry: EntryInput,
     options?: WriteOptions &
       WorkspaceOptions & {
-        /** Highlights add up over a session; one is begun with every opening. */
+        /** Highlights accumulate over a session; by default, each opened Holdfast is one session. */
         readonly sessionId?: string;
-        /** Kept this long; as configured, else for ever, when left out. */
+        /** How long the entry is kept; by default as configured, else forever. */
         readonly ttlMs?: number;
       },
   ): Promise<SavedEntry>;
-  /** By the full id or a part that only one entry has; seen from one workspace when it is given. */
+  /** Finds an entry by its full id or a unique part of it; with `workspace`, only among entries visible from there. */
   get(idOrPart: string, options?: WorkspaceOptions): Promise<JournalEntry>;
-  /** Newest first; give `next` back as `before` for the next page. */
+  /** Lists entries, newest first. Pass `next` as `before` for the next page. */
   list(options?: WorkspaceOptions & { readonly limit?: number; readonly fromMs?: number; readonly untilMs?: number; readonly before?: string }): Promise<EntryPage>;
-  /** Best first. */
+  /** Returns the best matches first. */
   search(
     query: string,
     options?: WorkspaceOptions & { readonly limit?: number; readonly fromMs?: number },
   ): Promise<{ readonly hits: readonly EntryHit[]; readonly revision: Revision }>;
-  /** Everything the entry's session has found worth keeping, oldest first. */
+  /** Returns all highlights of the entry's session, oldest first. */
   highlights(entry: JournalEntry, options?: WorkspaceOptions): Promise<{ readonly highlights: readonly string[]; readonly revision: Revision }>;
 }
 
 type Needed = "coreQuestion" | "thesis" | "confidence";
 export type ResearchInput = Pick<ResearchContent, Needed> & Partial<Omit<ResearchContent, Needed>>;
 
-/** Where lines of research stand. Checkpoints are written once; a later one continues an earlier. */
+/** The state of lines of research. Checkpoints never change; a later one continues an earlier one. */
 export interface Research {
-  /** `path`: the readable copy beside a store that is a file. */
+  /** The result's `path` is the readable copy next to a file store. */
   save(checkpoint: ResearchInput, options?: WriteOptions): Promise<SaveCheckpointResult & Mirrored>;
-  /** Newest first, or with `query` best first; give `next` back as `after` for the next page. */
+  /** Lists checkpoints, newest first, or best match first with `query`. Pass `next` as `after` for the next page. */
   list(options?: Partial<ListQuery>): Promise<CheckpointPage>;
-  /** By the full id or a part that only one checkpoint has. `context`: the same as a text to continue from, with stored text marked as such. */
+  /** Loads a checkpoint by its full id or a unique part of it. `context` is the same content as a text to continue from, with stored text marked as such. */
   load(idOrPart: string): Promise<{ readonly checkpoint: ResearchCheckpoint; readonly context: string }>;
 }
 
-/** Notes that stay true after the task. */
+/** Notes that remain true after the task ends. */
 export interface Knowledge {
-  /** The same id and skill replace; history keeps the old. */
+  /** Replaces the note with the same id and skill; history keeps the old one. */
   save(note: SaveNoteInput, options?: WriteOptions): Promise<SaveNoteResult & Mirrored>;
-  /** A note by its full name, `id` or `@skill/id`, whatever its status and trust. */
+  /** Returns a note by its full name, `id` or `@skill/id`, regardless of its status and trust. */
   get(name: string): Promise<Note | undefined>;
-  /** Notes that answer a question, best first; none when none does. `context`: the same as a text, stored words marked as such. */
+  /** Returns the notes that answer a question, best first, or none. `context` is the same content as a text, with stored text marked as such. */
   recall(
     query: string,
     options?: { readonly also?: readonly string[]; readonly skill?: string; readonly limit?: number; readonly maxTokens?: number },
@@ -75,9 +75,9 @@ export interface Knowledge {
 }
 
 export interface ResumeOptions extends WorkspaceOptions, Pick<CallOptions, "agent"> {
-  /** Changes after this revision are included; by default those after the last journal entry. */
+  /** Includes changes after this revision; by default those after the last journal entry. */
   readonly sinceRevision?: Revision;
-  /** What the work is about, to recall notes by; the last journal entry when left out. */
+  /** Describes the work, to recall matching notes; the last journal entry by default. */
   readonly query?: string;
   readonly skill?: string;
   readonly tokensMax?: number;

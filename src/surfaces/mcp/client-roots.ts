@@ -5,13 +5,13 @@ import { randomHex } from "../../kernel/ids.ts";
 import type { Message } from "./json-rpc.ts";
 import { isPlainObject } from "./json-rpc.ts";
 
-/** A client that says it has roots should know them; one that does not answer must not hold a call up. */
+/** A client that declares roots should know them at once; one that does not respond must not delay a call for longer. */
 const answerWithinMs = 500;
 const rootsMax = 100;
 
 /**
- * The folders a client of the handshake era has open. Some clients start servers in `/` or the home folder, and this is the only way to
- * know where the user works. Asked for when a tool first wants to know, and again when the client says that they changed.
+ * The folders that a client of the handshake era has open. Some clients start servers in `/` or the home folder, so this is the only way to
+ * learn where the user works. Requested when a tool first needs it, and again after the client reports a change.
  */
 export class ClientRoots {
   readonly #send: (line: string) => void;
@@ -26,7 +26,7 @@ export class ClientRoots {
     this.#clock = clock;
   }
 
-  /** Sees every message from the client; true: it was the answer to our request and needs no further handling. */
+  /** Receives every message from the client. True: it was the response to our request and needs no further handling. */
   notice(message: Message): boolean {
     if ("method" in message) {
       if (message.method === "initialize") this.#hasRoots = isPlainObject(message.params?.capabilities) && isPlainObject(message.params.capabilities.roots);
@@ -39,12 +39,12 @@ export class ClientRoots {
     return true;
   }
 
-  /** Calls that wait for the client's answer. */
+  /** The number of calls that wait for the client's response. */
   get waiting(): number {
     return this.#waiting;
   }
 
-  /** The client's folder to start from: the server's own where it lies inside one, else the first; undefined when the client has none. */
+  /** The folder to start from: the server's own if it is inside one of the client's, otherwise the client's first; undefined if the client has none. */
   async folderFor(own: string): Promise<string | undefined> {
     if (!this.#hasRoots) return undefined;
     this.#question ??= this.#ask();
@@ -56,7 +56,7 @@ export class ClientRoots {
 
   #ask(): Question {
     const id = `holdfast-roots-${randomHex(16)}`;
-    // Ends the sleep too: a timer left behind would keep the process alive.
+    // Also ends the sleep: a leftover timer would keep the process alive.
     const answered = new AbortController();
     this.#send(JSON.stringify({ jsonrpc: "2.0", id, method: "roots/list" }));
     return { id, ready: this.#clock.sleep(answerWithinMs, answered.signal), settle: () => answered.abort() };
@@ -65,12 +65,12 @@ export class ClientRoots {
 
 interface Question {
   readonly id: string;
-  /** Answered, or no longer waited for. */
+  /** Resolves when the response has arrived or the time is up. */
   readonly ready: Promise<void>;
   settle(): void;
 }
 
-/** Only folders of this machine, and only those that can be read as such. */
+/** Only `file:` URLs that are valid paths on this machine. */
 function foldersIn(result: unknown): readonly string[] {
   const roots = isPlainObject(result) && Array.isArray(result.roots) ? result.roots.slice(0, rootsMax) : [];
   return roots.flatMap((root: unknown) => {

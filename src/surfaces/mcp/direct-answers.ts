@@ -11,8 +11,8 @@ import type { CallOutcome, ToolCalls } from "./tool-calls.ts";
 import { answerOf, requestKeyMember, unknownToolMessage } from "./tool-calls.ts";
 
 /**
- * One request that the fast path can answer: with a line at once, or with work that ends in one. The line itself is made last:
- * what it is made from is several times smaller.
+ * The fast path's response to one request: a line, or work that ends in one. The line is built last because
+ * its source data is several times smaller.
  */
 export type DirectAnswer = string | ((call: TransportCall, connection?: string) => Promise<() => string>);
 
@@ -25,9 +25,9 @@ interface AnswersOptions {
 
 type Era = "handshake" | "stateless";
 
-/** What makes the answers of the two eras different. */
+/** The parts of a result that differ between the two eras. */
 interface Stamps {
-  /** After a result of its moment, a list that stays, something read. */
+  /** Appended to a one-time result, to a constant list, and to a resource that was read. */
   readonly moment: string;
   readonly lasting: string;
   readonly read: string;
@@ -37,8 +37,8 @@ interface Stamps {
 const lastingResults = new WeakMap<Greeting, Map<string, string>>();
 
 /**
- * Answers in the very bytes of the SDK, to those requests whose shape is known completely; everything else, every oddity included, is the SDK's: `undefined`.
- * The transports differ in how messages come and go, not in this.
+ * Responds with exactly the SDK's bytes to requests whose shape is fully known. Returns `undefined` for everything else, however slightly unusual, so that the SDK handles it.
+ * Both transports use it; they differ only in how messages arrive and leave.
  */
 export class DirectAnswers {
   readonly #calls: ToolCalls;
@@ -47,7 +47,7 @@ export class DirectAnswers {
   readonly #log: Log;
   readonly #stamps: Readonly<Record<Era, Stamps>>;
   readonly #lasting: Map<string, string>;
-  /** On a connection of its own: what its handshake ended in. */
+  /** The protocol version agreed in the handshake; set only if the connection has its own instance. */
   #agreed: string | undefined;
 
   constructor({ calls, resources, greeting, log }: AnswersOptions) {
@@ -75,13 +75,13 @@ export class DirectAnswers {
     return answerLine(id, JSON.stringify({ protocolVersion: this.#agreed, capabilities, serverInfo, instructions }));
   }
 
-  /** A request after the handshake. */
+  /** Any request after the handshake. */
   handshake(request: Request): DirectAnswer | undefined {
     if (request.method === "ping") return isBare(request.params) ? answerLine(request.id, "{}") : undefined;
     return this.#common(request, "handshake");
   }
 
-  /** A request that carries a plain envelope. */
+  /** A request with a plain envelope. */
   stateless(request: Request): DirectAnswer | undefined {
     if (request.method !== "server/discover") return this.#common(request, "stateless");
     if (!isBare(request.params)) return undefined;
@@ -160,7 +160,7 @@ export class DirectAnswers {
   }
 }
 
-/** The revision that a handshake ends in. */
+/** The protocol version that a handshake agrees on. */
 export const agreedVersion = (asked: string): string => ((handshakeVersions as readonly string[]).includes(asked) ? asked : handshakeVersions[0]);
 
 const answerLine = (id: RequestId, result: string): string => `{"result":${result},"jsonrpc":"2.0","id":${JSON.stringify(id)}}`;
@@ -171,13 +171,13 @@ function callLine(id: RequestId, outcome: CallOutcome, end: string): string {
   return answerLine(id, `{"content":[${content}],"structuredContent":${json}${isError ? ',"isError":true' : ""}${end}}`);
 }
 
-/** No parameters but `_meta` and, if given, one of this name. */
+/** No parameters except `_meta` and, optionally, one with this name. */
 function isBare(params: Params | undefined, own?: string): boolean {
   for (const member in params) if (member !== "_meta" && member !== own) return false;
   return true;
 }
 
-/** `name`, `arguments` and `_meta` alone. An own `__proto__` is left to the SDK, which has its own opinion of it. */
+/** Only `name`, `arguments` and `_meta`. An own property `__proto__` is left to the SDK, which handles it in its own way. */
 function isPlainCall(params: Params): boolean {
   for (const member in params) if (member !== "name" && member !== "arguments" && member !== "_meta") return false;
   const { arguments: args } = params;

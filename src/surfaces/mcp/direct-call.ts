@@ -1,6 +1,6 @@
 import type { AnswerGate } from "../../store/answer-gates.ts";
 
-/** One call on the fast path. Its signal is created only when it is needed. */
+/** One call on the fast path. Its abort signal is created only when needed. */
 export class DirectCall {
   readonly gate: AnswerGate;
   #controller: AbortController | undefined;

@@ -4,9 +4,9 @@ import { isPlainObject } from "./json-rpc.ts";
 
 /**
  * What a message's `_meta` says about the protocol era:
- * - none: nothing, so it belongs to the handshake era;
- * - plain: the 2026-07-28 envelope in a form known here through and through;
- * - other: some other claim, right or wrong; only the SDK may judge it.
+ * - none: nothing, so the message belongs to the handshake era;
+ * - plain: the 2026-07-28 envelope in a form that this module knows completely;
+ * - other: any other claim, valid or not; only the SDK may judge it.
  */
 export type EraEnvelope = "none" | "plain" | "other";
 
@@ -25,20 +25,20 @@ export function eraEnvelopeOf(params: Params | undefined): EraEnvelope {
   return (client === undefined || isPlainImplementation(client)) && isPlainCapabilities(meta[key.capabilities]) ? "plain" : "other";
 }
 
-/** The revision that a message names, if this server does not support it. The SDK asks only the first message of a connection for it. */
+/** The protocol version in a message, if this server does not support it. The SDK checks only the first message of a connection. */
 export function unknownVersionIn(params: Params | undefined): string | undefined {
   const version = (params?._meta as Record<string, unknown> | undefined)?.[key.version];
   const isKnown = typeof version !== "string" || version === statelessVersion || (handshakeVersions as readonly string[]).includes(version);
   return isKnown ? undefined : version;
 }
 
-/** Icons have a structure of their own and go to the SDK. */
+/** Icons have a nested structure, so the SDK handles them. */
 export function isPlainImplementation(value: unknown): boolean {
   if (!isPlainObject(value) || typeof value.name !== "string" || typeof value.version !== "string" || value.icons !== undefined) return false;
   return isAbsentOrText(value.title) && isAbsentOrText(value.websiteUrl) && isAbsentOrText(value.description);
 }
 
-/** The capabilities that have a structure; of others nothing is expected. */
+/** The capabilities with a known structure; any other is accepted as it is. */
 const capabilityShapes: Readonly<Record<string, (capability: Record<string, unknown>) => boolean>> = {
   experimental: (named) => Object.values(named).every(isPlainObject),
   extensions: (named) => Object.values(named).every(isPlainObject),
@@ -62,7 +62,7 @@ const isAbsentOrObject = (value: unknown): value is Record<string, unknown> | un
 const isAbsentOrText = (value: unknown): boolean => value === undefined || typeof value === "string";
 const isAbsentOrFlag = (value: unknown): boolean => value === undefined || typeof value === "boolean";
 
-/** The envelope of a message, to open a connection with. */
+/** A copy of a message's envelope, for opening a connection. */
 export const envelopeOf = (params: Params | undefined): Record<string, unknown> => {
   const meta = params?._meta as Record<string, unknown>;
   return { [key.version]: meta[key.version], [key.capabilities]: meta[key.capabilities] };

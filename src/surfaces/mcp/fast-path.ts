@@ -9,12 +9,12 @@ import type { Message, Params, Request, RequestId } from "./json-rpc.ts";
 import { isRequest, isRequestId } from "./json-rpc.ts";
 import type { LineWriter } from "./line-writer.ts";
 
-/** "sdk": something only the SDK may judge opened the connection, so it gets everything. */
+/** "sdk": the connection began with a message that only the SDK may judge, so the SDK gets every message. */
 type Era = "handshake" | "stateless" | "sdk";
 
 /**
- * The short way for what is asked most: answers with the bytes the SDK would send, without its cost (and without loading it).
- * It takes only messages whose shape it knows completely; everything else, every oddity included, is the SDK's.
+ * Handles the most frequent requests: sends the same bytes as the SDK, without its cost and without loading it.
+ * It takes only messages whose shape it knows completely. Everything else, however slightly unusual, goes to the SDK.
  */
 export class FastPath {
   readonly #answers: DirectAnswers;
@@ -32,14 +32,14 @@ export class FastPath {
   }
 
   /**
-   * The message that the SDK must receive first when it joins a connection that was opened here, so that it serves the same era.
-   * Its answer goes to no client: the id is a secret between us and it.
+   * The first message for the SDK when it joins a connection that was opened here, so that it serves the same era.
+   * Its response is not sent to the client; its id is random, so no client uses the same one.
    */
   get opening(): Request | undefined {
     return this.#opening;
   }
 
-  /** True: the message is answered, or being answered. `alone`: the SDK has not been started. */
+  /** True: a response was sent or is being produced. `alone`: the SDK has not been started. */
   take(message: Message, alone: boolean): boolean {
     if (this.#era === "sdk" || !("method" in message)) return false;
     const claim = eraEnvelopeOf(message.params);
@@ -49,12 +49,12 @@ export class FastPath {
     return claim === "plain" && this.#answer(message.id, this.#answers.stateless(message));
   }
 
-  /** Calls that have not come to an end. */
+  /** The number of unfinished calls. */
   get running(): number {
     return this.#running.size;
   }
 
-  /** The client is gone or out of time. */
+  /** The client disconnected or the time is up. */
   cancelAll(): void {
     for (const call of this.#inFlight.values()) call.cancel();
   }
@@ -63,7 +63,7 @@ export class FastPath {
     while (this.#running.size > 0) await Promise.all(this.#running);
   }
 
-  /** The same rules as the SDK's: a claim decides, `initialize` or no claim means the handshake era, discovery decides nothing. */
+  /** The SDK's rules: a claim decides, `initialize` or no claim means the handshake era, discovery decides nothing. */
   #open(message: Message & { readonly method: string; readonly params?: Params }, claim: EraEnvelope): boolean {
     if (claim === "other" || (message.method === "initialize" && claim !== "none")) {
       this.#era = "sdk";
@@ -76,13 +76,13 @@ export class FastPath {
       return true;
     }
     if (isRequest(message) && message.method === "server/discover") {
-      // The SDK, once started, must know of every opening; here it would not.
+      // The SDK would not learn of this opening if it were started later.
       if (!this.#answer(message.id, this.#answers.stateless(message))) this.#era = "sdk";
       return this.#era === undefined;
     }
     this.#era = "stateless";
     if (!isRequest(message) || !this.#answer(message.id, this.#answers.stateless(message))) return false;
-    // The era has no ping: the SDK refuses it, but has learnt the era.
+    // This era has no ping: the SDK rejects it, but learns the era from it.
     this.#opening = { jsonrpc: "2.0", id: secretId(), method: "ping", params: { _meta: envelopeOf(message.params) } };
     return true;
   }
@@ -107,7 +107,7 @@ export class FastPath {
     const call = new DirectCall(this.#gates.open(theClient));
     this.#inFlight.set(id, call);
     const running = answer(call).then((make) => {
-      // A second request under the same id may have taken the place.
+      // A second request with the same id may have replaced this one.
       if (this.#inFlight.get(id) === call) this.#inFlight.delete(id);
       this.#running.delete(running);
       if (call.cancelled) return call.gate.release();

@@ -1,7 +1,7 @@
 import type { Tool } from "../../tools/tool.ts";
 import { promptsFor } from "./prompts.ts";
 
-/** How this server introduces itself; the same on both paths and in both eras. */
+/** How this server introduces itself, on both paths and in both eras. */
 export interface Greeting {
   readonly serverInfo: { readonly name: string; readonly title: string; readonly version: string };
   readonly capabilities: {
@@ -13,14 +13,14 @@ export interface Greeting {
   readonly instructions: string;
 }
 
-/** The revisions with a handshake, newest first, and the stateless one. A test compares them with the SDK's. */
+/** The protocol versions with a handshake, newest first, and the stateless one. A test compares them with the SDK's. */
 export const handshakeVersions = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05", "2024-10-07"] as const;
 export const statelessVersion = "2026-07-28";
 
-/** What a 2026-07-28 client may keep: these answers stay the same while the process lives. */
+/** Cache hint for 2026-07-28 clients: these results stay the same while the process lives. */
 export const staticCacheHint = { ttlMs: 300_000, cacheScope: "private" } as const;
 
-/** Of what is read: it may be another thing the next moment. The SDK's own choice where none is made. */
+/** Cache hint for resources that are read, which may change at any moment; equal to the SDK's default. */
 export const movingCacheHint = { ttlMs: 0, cacheScope: "private" } as const;
 
 export const greet = (version: string, instructions: string, tools: readonly Tool[]): Greeting => ({

@@ -59,7 +59,7 @@ export const guides: readonly Guide[] = [
 | \`not_found\`, \`ambiguous\` | look the id up with a list call |
 | \`conflict\`, \`unavailable\`, \`storage_full\` | nothing was changed; wait a little and try again |
 | \`lease_lost\`, \`claim_lost\`, \`claim_held\`, \`workflow_finished\` | another agent owns the work: stop and read the current state |
-| \`outcome_unknown\` | ask again with the same request key, or read |
+| \`outcome_unknown\` | retry with the same request key, or read the current state |
 | \`request_key_reused\` | use a fresh key for a new request |
 | \`compacted\` | that past is no longer kept; start from the present |
 `,

@@ -16,7 +16,7 @@ interface Notification {
   readonly params?: Params;
 }
 
-/** An answer to a request of ours. Holdfast asks clients for nothing but their roots, but a client may still send one. */
+/** A response to one of our requests. Holdfast requests only a client's roots, but a client may send a response unasked. */
 interface Reply {
   readonly jsonrpc: "2.0";
   readonly id?: RequestId;
@@ -34,5 +34,5 @@ export const isNotification = (message: Message): message is Notification => "me
 export const isPlainObject = (value: unknown): value is Record<string, unknown> => value !== null && typeof value === "object" && !Array.isArray(value);
 export const isRequestId = (value: unknown): value is RequestId => typeof value === "string" || Number.isSafeInteger(value);
 
-/** The id of a message that could not be read is null, as JSON-RPC asks. */
+/** As JSON-RPC requires, the id is null if the message could not be read. */
 export const errorLine = (id: RequestId | null, code: number, message: string, data?: unknown): string => JSON.stringify({ jsonrpc: "2.0", id, error: { code, message, data } });

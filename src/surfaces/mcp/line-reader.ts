@@ -5,13 +5,13 @@ interface LineSink {
   onLine(line: Buffer): void;
   /** False: the next line waits until `resume` is called. */
   mayTake(): boolean;
-  /** A line grew beyond the limit; its bytes are thrown away up to its end. */
+  /** A line exceeded the limit; its bytes are discarded up to its end. */
   onOverlong(): void;
 }
 
 /**
- * Cuts a byte stream into lines. Bytes are looked at once and a line that arrives whole is not copied;
- * what is kept of an unfinished line never exceeds the limit. Lines that the sink does not take yet stay uncut in their chunk.
+ * Splits a byte stream into lines. Each byte is examined once, and a line that arrives whole is not copied.
+ * The buffer for an unfinished line never exceeds the limit. Lines that the sink does not accept yet stay unsplit in their chunk.
  */
 export class LineReader {
   readonly #sink: LineSink;
@@ -26,13 +26,13 @@ export class LineReader {
     this.#bytesMax = bytesMax;
   }
 
-  /** False: the sink does not take more; call `resume` when it does. */
+  /** False: the sink accepts no more; call `resume` when it does. */
   push(chunk: Buffer): boolean {
     this.#rest = this.#rest === undefined ? chunk : Buffer.concat([this.#rest, chunk]);
     return this.resume();
   }
 
-  /** Continues with input that was held back; true when none is left. */
+  /** Continues with input that was held back. True: none is left. */
   resume(): boolean {
     const chunk = this.#rest;
     if (chunk === undefined) return true;
@@ -50,7 +50,7 @@ export class LineReader {
     return true;
   }
 
-  /** The stream ended: what is left without a line break is a line too. */
+  /** The stream ended: a rest without a line break is a line too. */
   end(): void {
     if (this.#pendingBytes > 0) this.#finish(Buffer.alloc(0));
   }

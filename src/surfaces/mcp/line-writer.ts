@@ -1,24 +1,24 @@
 import type { Writable } from "node:stream";
 
-/** Unsent bytes (about) at which no more answers are made and no more work is taken in. */
+/** The approximate number of unsent bytes at which no more responses are built and no more requests are accepted. */
 export const unsentBytesMax = 4_194_304;
 
 interface WriterEvents {
-  /** Called once, when the reader is gone. */
+  /** Called once, when the reader has disconnected. */
   onGone(error: Error): void;
-  /** Some output was taken, and there is room for more. */
+  /** Some output was sent, and there is room for more. */
   onRoom(): void;
 }
 
 /**
- * Writes lines to a stream, in one write all lines that one burst of work brings.
- * A reader that went away (EPIPE) is reported once and never crashes the process; one that does not read makes `whenRoom` wait.
+ * Writes lines to a stream; all lines of one burst of work go into one write.
+ * A reader that disconnects (EPIPE) is reported once and never crashes the process; one that does not read makes `whenRoom` wait.
  */
 export class LineWriter {
   readonly #stream: Writable;
   readonly #events: WriterEvents;
   #lines: string[] = [];
-  /** Of the lines not yet given to the stream; UTF-16 units are exact enough for a limit. */
+  /** The size of the lines not yet passed to the stream. UTF-16 units are exact enough for a limit. */
   #lineUnits = 0;
   readonly #held: (() => void)[] = [];
   #taken = 0;
@@ -39,8 +39,8 @@ export class LineWriter {
     this.#lineUnits += line.length;
     if (this.#scheduled) return;
     this.#scheduled = true;
-    // Runs when every promise settled by now has been followed to its end (a whole batch of commits is answered together),
-    // but before the event loop turns: a single caller does not wait for the batching.
+    // Runs after all promises that have settled by now (a whole batch of commits is answered together),
+    // but before the next turn of the event loop, so a single caller does not wait for the batching.
     process.nextTick(() => this.#flush());
   }
 
@@ -49,8 +49,8 @@ export class LineWriter {
   }
 
   /**
-   * Calls `make`, which makes a line and writes it, when there is room for its output: as a rule at once, otherwise in the order asked.
-   * What an answer is made from waits here much smaller than the answer would.
+   * Calls `make`, which builds a line and writes it, when there is room for output: usually at once, otherwise in the order of the calls.
+   * The data waiting here is much smaller than the responses built from it.
    */
   whenRoom(make: () => void): void {
     if (this.#held.length === 0 && !this.congested) make();
@@ -61,12 +61,12 @@ export class LineWriter {
     return this.#gone;
   }
 
-  /** How many writes the operating system has taken: grows while the client reads. */
+  /** The number of writes the operating system has accepted; it grows while the client reads. */
   get taken(): number {
     return this.#taken;
   }
 
-  /** Resolves when everything written so far has been handed to the operating system, or the reader is gone. */
+  /** Resolves when everything written so far was passed to the operating system, or the reader has disconnected. */
   async finish(): Promise<void> {
     const closed = new Promise<void>((resolve) => this.#stream.once("close", resolve));
     do {
@@ -97,7 +97,7 @@ export class LineWriter {
     if (this.#gone) return;
     this.#gone = true;
     this.#lines = [];
-    // Waiters check whether the reader is gone, so they must be released.
+    // Waiters check whether the reader has disconnected, so they must be released.
     for (const make of this.#held.splice(0)) make();
     this.#events.onGone(error);
   }

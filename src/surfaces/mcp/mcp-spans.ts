@@ -3,18 +3,18 @@ import type { ToolCall, ToolOutcome } from "../../tools/run-tool.ts";
 import type { RequestId } from "./json-rpc.ts";
 import { isPlainObject } from "./json-rpc.ts";
 
-/** Where a request came from, as far as the transport can tell. */
+/** The origin of a request, as far as the transport knows it. */
 export interface CallOrigin {
   readonly protocolVersion?: string;
-  /** Of the transport's own headers. */
+  /** From the transport's own headers. */
   readonly context?: TraceContext;
   readonly attributes?: SpanAttributes;
 }
 
-/** A call with what its transport knows of it. */
+/** A call with its transport's data. */
 export interface TransportCall extends ToolCall {
   readonly origin?: CallOrigin;
-  /** The call begins to wait; `end` makes it stop waiting. The returned function is called when the wait is over. */
+  /** The call begins to wait; `end` makes it stop. The returned function is called when the wait is over. */
   onWait?(end: () => void): () => void;
 }
 
@@ -22,20 +22,20 @@ export interface TransportCall extends ToolCall {
 export interface TracedRequest {
   readonly method: string;
   readonly id?: RequestId;
-  /** The `_meta` of its parameters, as it came. */
+  /** The unmodified `_meta` of its parameters. */
   readonly meta?: unknown;
   readonly tool?: string;
   readonly prompt?: string;
   readonly uri?: string;
   readonly protocolVersion?: string;
-  /** The session's label; never what opens it. */
+  /** The session's label; never its secret id. */
   readonly session?: string;
   readonly origin?: CallOrigin;
 }
 
 /**
- * Server spans of MCP requests, with the names of OpenTelemetry's conventions for MCP. They contain the method and its outcome; arguments, results and
- * the words of errors are not, since they are the caller's.
+ * Server spans of MCP requests, named by OpenTelemetry's conventions for MCP. They contain the method and its outcome, but no arguments, results or
+ * error texts, because those are the caller's data.
  */
 export class McpSpans {
   readonly #tracer: Tracer;
@@ -59,7 +59,7 @@ export class McpSpans {
         "gen_ai.tool.name": tool,
         "gen_ai.operation.name": tool === undefined ? undefined : "execute_tool",
         "gen_ai.prompt.name": prompt,
-        // A pipe knows nothing of where its messages come from.
+        // A pipe has no information about the origin of its messages.
         "network.transport": origin === undefined ? "pipe" : "tcp",
         ...origin?.attributes,
       },
@@ -67,7 +67,7 @@ export class McpSpans {
   }
 }
 
-/** How a tool call's span ends. An error inside a result is a `tool_error`; the error code is an attribute of ours. */
+/** Ends a tool call's span. An error inside a result is a `tool_error`; the error code is our own attribute. */
 export function endToolSpan(span: Span, outcome: ToolOutcome): void {
   if (!outcome.ok) {
     span.fail("tool_error");

@@ -2,24 +2,24 @@ import { HoldfastError } from "../../kernel/errors.ts";
 import { shortened } from "../../tools/input-problems.ts";
 import type { Tool } from "../../tools/tool.ts";
 
-/** Are all of these tools offered? */
+/** Whether all of these tools are offered. */
 type Offers = (...names: readonly string[]) => boolean;
 type Arguments = Readonly<Record<string, string>>;
 
-/** Notes that a prompt names, by their ids alone. */
+/** The ids of notes that a prompt names. */
 export interface NamedNotes {
   readonly names: readonly string[];
-  /** There are others. */
+  /** There are more. */
   readonly more: boolean;
 }
 
-/** A text that a person sends to the agent. It names only tools that are offered and holds no stored text but ids: what is stored comes through tools, marked. */
+/** A text that a user sends to the agent. It names only offered tools and contains no stored text except ids: stored text comes through tools, which mark it. */
 export interface Prompt {
   readonly name: string;
   readonly title: string;
   readonly description: string;
   readonly arguments: readonly PromptArgument[];
-  /** It names notes without questions, which `text` is to be given. */
+  /** The prompt names notes without questions, which are passed to `text`. */
   readonly namesNotes: boolean;
   text(args: Arguments, notes?: NamedNotes): string;
 }
@@ -64,7 +64,7 @@ export function promptsFor(tools: readonly Tool[]): readonly Prompt[] {
 const unknownArgument = (name: string, known: readonly PromptArgument[]): HoldfastError =>
   new HoldfastError("invalid_input", `${shortened(name)}: unknown argument; allowed: ${known.length === 0 ? "none" : known.map((argument) => argument.name).join(", ")}`);
 
-/** The arguments are the user's words: quoted, never run together with ours. */
+/** The arguments are the user's words: they are quoted and kept apart from ours. */
 const quote = (text: string): string => JSON.stringify(text);
 const given = (args: Arguments): string => Object.entries(args).reduce((said, [name, value]) => `${said}${said === "" ? " with " : ", "}${name} ${quote(value)}`, "");
 const when = (condition: boolean, ...steps: readonly string[]): readonly string[] => (condition ? steps : []);
@@ -140,8 +140,8 @@ const definitions: readonly Definition[] = [
         ...when(
           has("lease_release"),
           runId === undefined
-            ? "lease_release every lease you hold; a run goes back with lease_release on workflow/RUN_ID. Leave nothing to lapse by itself."
-            : `lease_release ${quote(`workflow/${runId}`)} and every other lease you hold. Leave nothing to lapse by itself.`,
+            ? "lease_release every lease you hold; to give a run back, lease_release workflow/RUN_ID. Do not wait for leases to lapse."
+            : `lease_release ${quote(`workflow/${runId}`)} and every other lease you hold. Do not wait for leases to lapse.`,
         ),
         saves
           ? "session_restore what you saved and check that it can be understood without this conversation."
@@ -154,7 +154,7 @@ const definitions: readonly Definition[] = [
     name: "enrich",
     title: "Add questions to notes",
     description: "Add questions to some of the notes that have none, so that they are found when asked for in other words.",
-    // Where there is no resume, the tools may be those of a replaced system, which has no prompts.
+    // Without `resume`, the tools may be those of a replaced system, which has no prompts.
     isOffered: (has) => has("save_knowledge", "recall_knowledge", "resume"),
     arguments: () => [],
     opening: "Add questions to stored notes, with the Holdfast tools:",

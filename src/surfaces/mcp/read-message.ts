@@ -5,25 +5,25 @@ import { isPlainObject, isRequestId, rpcErrors } from "./json-rpc.ts";
 
 export const messageLimits = {
   bytesMax: 8_388_608,
-  /** A longer message is still read up to here, only to refuse it under its own id: otherwise its sender would wait for an answer that never comes. */
+  /** A longer message is still read up to this size, so that it can be rejected under its own id. Otherwise its sender would wait forever. */
   refusableBytesMax: 33_554_432,
   /** Values may be nested 64 deep (see store limits); the envelope around them adds a few. */
   depthMax: 128,
   /** Members and items of a whole message, in all its lists and objects; one value may have 100,000. */
   elementsMax: 250_000,
-  /** Of one that calls no tool: nothing in those is data. */
+  /** The limit for messages that call no tool and so carry no data. */
   plainElementsMax: 10_000,
   batchMessagesMax: 64,
 } as const;
 
-/** The one revision with batches: it may be sent them, later ones must not take them. */
+/** The only protocol version with batches: its clients may send them, later versions must not accept them. */
 export const batchVersion = "2025-03-26";
 
 type ReadResult = { readonly ok: true; readonly message: Message } | { readonly ok: false; readonly id: RequestId | null; readonly code: number; readonly problem: string };
 
-/** One line as a JSON-RPC message, or why it is none. Never throws. */
+/** Parses one line as a JSON-RPC message, or says why it is not one. Never throws. */
 export function readMessage(line: Buffer): ReadResult {
-  // Decoding would replace bad bytes silently, and the caller would store something it never sent.
+  // Decoding would silently replace invalid bytes, and the server would store something the caller never sent.
   if (!isUtf8(line)) return refuse(null, rpcErrors.parse, "The message is not UTF-8.");
   const over = exceededBound(line, messageLimits);
   if (over !== undefined) return refuse(idInOutline(line), rpcErrors.invalidRequest, boundProblem("message", over, messageLimits.elementsMax));
@@ -37,11 +37,7 @@ export function readMessage(line: Buffer): ReadResult {
   if (!isPlainObject(value)) return refuse(null, rpcErrors.invalidRequest, "A message must be a JSON object.");
   const id = isRequestId(value.id) ? value.id : null;
   if (line.length > messageLimits.bytesMax)
-    return refuse(
-      id,
-      rpcErrors.invalidRequest,
-      `A message may have ${messageLimits.bytesMax} bytes; this one has ${line.length}. Store large data elsewhere and keep a reference.`,
-    );
+    return refuse(id, rpcErrors.invalidRequest, `A message must be at most ${messageLimits.bytesMax} bytes (got ${line.length}). Store large data elsewhere and keep a reference.`);
   const { depthMax, plainElementsMax } = messageLimits;
   if ("method" in value && value.method !== "tools/call" && exceededBound(line, { depthMax, elementsMax: plainElementsMax }) !== undefined)
     return refuse(id, rpcErrors.invalidRequest, boundProblem("message that calls no tool", "elements", plainElementsMax));
@@ -51,10 +47,10 @@ export function readMessage(line: Buffer): ReadResult {
 
 type ReadBatch = { readonly ok: true; readonly lines: readonly Buffer[] } | (ReadResult & { readonly ok: false });
 
-/** The messages of a batch, each as the line it might have been; undefined when the line is none. Errors of one message are reported when it is read. */
+/** The messages of a batch, each as if it were a line of its own; undefined if the line is not a batch. Errors in a message are reported when it is read. */
 export function readBatch(line: Buffer): ReadBatch | undefined {
   if (!/^\s*\[/.test(line.toString("latin1", 0, 64)) || !isUtf8(line)) return undefined;
-  if (line.length > messageLimits.bytesMax) return refuseBatch(`A batch may have ${messageLimits.bytesMax} bytes.`);
+  if (line.length > messageLimits.bytesMax) return refuseBatch(`A batch must be at most ${messageLimits.bytesMax} bytes.`);
   const over = exceededBound(line, messageLimits);
   if (over !== undefined) return refuseBatch(boundProblem("batch", over, messageLimits.elementsMax));
   let batch: unknown;
@@ -69,9 +65,9 @@ export function readBatch(line: Buffer): ReadBatch | undefined {
 }
 
 const boundProblem = (what: string, over: "depth" | "elements", elementsMax: number): string =>
-  over === "depth" ? `A ${what} may be nested ${messageLimits.depthMax} deep.` : `A ${what} may have ${elementsMax} members and items in all.`;
+  over === "depth" ? `A ${what} must be nested at most ${messageLimits.depthMax} deep.` : `A ${what} must have at most ${elementsMax} members and items in all.`;
 
-/** Of a message that is not parsed: its sender waits for an answer all the same. */
+/** The id of a message that is not parsed: its sender still waits for a response. */
 function idInOutline(line: Buffer): RequestId | null {
   const outline = outlineOf(line);
   if (outline.length > messageLimits.plainElementsMax) return null;
@@ -89,7 +85,7 @@ const refuse = (id: RequestId | null, code: number, problem: string): ReadResult
 
 const requestMembers = new Set(["jsonrpc", "id", "method", "params"]);
 
-/** The SDK silently drops a message of the wrong shape; its sender deserves to know. */
+/** The SDK silently drops a message of the wrong shape; its sender needs an error. */
 function shapeProblem(value: Record<string, unknown>): string | undefined {
   if (value.jsonrpc !== "2.0") return 'jsonrpc: must be "2.0"';
   if ("id" in value && !isRequestId(value.id)) return "id: must be a string or a whole number";

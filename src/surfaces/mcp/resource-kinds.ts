@@ -8,30 +8,30 @@ import { journalRecords, noteRecords, researchRecords } from "../../tools/stored
 import type { ResourceKind } from "./resource-uris.ts";
 import type { ToolCalls } from "./tool-calls.ts";
 
-/** What a resource reads with; the calls are those of its connection. */
+/** What a resource is read with; the calls belong to its connection. */
 export interface ResourceReader {
   readonly base: ToolBase;
   readonly calls: ToolCalls;
 }
 
-/** Something stored that can be read under a URI of its own. */
+/** A kind of stored item that can be read under its own URI. */
 export interface StoredKind {
   readonly kind: Exclude<ResourceKind, "guide">;
-  /** Offered when this tool is: it reads the same things. */
+  /** Offered if this tool is, because the tool reads the same items. */
   readonly tool: string;
-  /** The variable of the template. */
+  /** The template's variable. */
   readonly argument: string;
   readonly title: string;
   readonly description: string;
-  /** JSON; undefined when there is none of this id. */
+  /** The item as JSON; undefined if no item has this id. */
   read(reader: ResourceReader, id: string, call: ToolCall): Promise<string | undefined>;
-  /** Left out: not listed, only found by who knows an id. */
+  /** Absent: not listed, only found by callers that know an id. */
   list?(base: ToolBase, page: { readonly limit: number; readonly after?: string }): Promise<RecordIds>;
-  /** Ids that begin with a text, for completions. Left out with `list`. */
+  /** Ids that begin with a text, for completions. Absent if `list` is. */
   beginning?(base: ToolBase, text: string, limit: number): Promise<{ readonly ids: readonly string[]; readonly more: boolean }>;
 }
 
-/** In the order in which they are listed. */
+/** In listing order. */
 export const storedKinds: readonly StoredKind[] = [
   {
     kind: "state",
@@ -59,7 +59,7 @@ export const storedKinds: readonly StoredKind[] = [
     beginning: inKeyOrder((prefix) => prefixRange(workflowKeys.run(prefix)), workflowKeys.idOf),
   },
   {
-    // Private to who knows its id: neither listed nor completed.
+    // Private to callers that know its id: neither listed nor completed.
     kind: "session",
     title: "A saved session",
     description: "The context saved under one session id.",
@@ -91,7 +91,7 @@ export const storedKinds: readonly StoredKind[] = [
   },
 ];
 
-/** The resource is the answer of the tool that reads it. */
+/** The resource is the result of the tool that reads it. */
 function answered(tool: string, argument: string): Pick<StoredKind, "tool" | "argument" | "read"> {
   return {
     tool,
@@ -100,14 +100,14 @@ function answered(tool: string, argument: string): Pick<StoredKind, "tool" | "ar
       const { structured, json, isError } = await calls.call(tool, { [argument]: id }, undefined, call);
       if (!isError) return structured.found === false ? undefined : json;
       const { code, message } = structured.error as { code: ConstructorParameters<typeof HoldfastError>[0]; message: string };
-      // An id that cannot exist does not exist.
+      // An invalid id cannot exist.
       if (code === "not_found" || code === "invalid_input" || code === "limit_exceeded") return undefined;
       throw new HoldfastError(code, message);
     },
   };
 }
 
-/** The tools of these take a part of an id, or a question; a resource is exactly one record. */
+/** The tools for these accept part of an id, or a query; a resource is exactly one record. */
 function recorded(records: StoredRecords): Pick<StoredKind, "read" | "list" | "beginning"> {
   return {
     async read({ base }, id) {

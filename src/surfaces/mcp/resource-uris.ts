@@ -10,19 +10,19 @@ export interface ResourceTarget {
   readonly id: string;
 }
 
-/** More than any of ours can have: an id of the longest kind with all its bytes encoded has less than half of it. */
+/** Longer than any URI of ours: the longest kind of id, with every byte encoded, takes less than half of it. */
 export const uriCharactersMax = 4_096;
 
 export const uriOf = ({ kind, id }: ResourceTarget): string => `holdfast://${kind}/${encodeURIComponent(id)}`;
 
-/** A slash in an id may come encoded or as it is: both spellings are in use. Undefined when it is not a resource of ours. */
+/** A slash in an id may be encoded or not: both spellings are in use. Undefined: not one of our resources. */
 export function targetOf(uri: string): ResourceTarget | undefined {
   if (uri.length > uriCharactersMax) return undefined;
   const [, kind, encoded] = /^holdfast:\/\/([a-z]+)\/([^?#]+)$/.exec(uri) ?? [];
   if (kind === undefined || encoded === undefined || !isKind(kind)) return undefined;
   try {
     const id = decodeURIComponent(encoded);
-    // What is longer than any key names nothing, and must not be kept as if it did.
+    // An id longer than any key names nothing and must not be stored as if it did.
     return Buffer.byteLength(id) > limits.engineKeyBytesMax ? undefined : { kind, id };
   } catch {
     return undefined;
@@ -34,7 +34,7 @@ const isKind = (word: string): word is ResourceKind => (kinds as readonly string
 /** One name per target, whatever the spelling of its URI. */
 export const targetName = ({ kind, id }: ResourceTarget): string => `${kind} ${id}`;
 
-/** The resource that a change of an engine key changes: a run also changes with its steps and its claim. */
+/** The resource that changes with an engine key. A run also changes with its steps and its claim. */
 export function targetOfKey(key: string): ResourceTarget | undefined {
   if (key.startsWith(stateKeys.all.start)) return { kind: "state", id: stateKeys.nameOf(key) };
   if (key.startsWith(sessionKeys.all.start)) return { kind: "session", id: sessionKeys.idOf(key) };

@@ -13,7 +13,7 @@ import { targetOf, uriOf } from "./resource-uris.ts";
 import type { ToolCalls } from "./tool-calls.ts";
 
 const pageEntriesMax = 100;
-/** A batch that an agent can do in one go. */
+/** A batch size that an agent can handle in one go. */
 const notesNamedMax = 10;
 const json = "application/json";
 const markdown = "text/markdown";
@@ -31,7 +31,7 @@ interface ResourcePage {
   readonly nextCursor?: string;
 }
 
-/** Resources are read like tools are called and listed like tools list: in bounded pages. */
+/** Resources are read like tool calls and listed like tool lists: in bounded pages. */
 export class Resources {
   readonly #base: ToolBase;
   readonly #calls: ToolCalls;
@@ -47,13 +47,13 @@ export class Resources {
     return this.#kinds.map((kind) => ({ uriTemplate: templateOf(kind), name: kind.kind, title: kind.title, description: kind.description, mimeType: json }));
   }
 
-  /** What a URI names, if it names something this server offers. */
+  /** The target of a URI, if this server offers it. */
   target(uri: string): ResourceTarget | undefined {
     const target = targetOf(uri);
     return target?.kind === "guide" || this.#kinds.some(({ kind }) => kind === target?.kind) ? target : undefined;
   }
 
-  /** Undefined when there is no such resource. */
+  /** Undefined if the resource does not exist. */
   async read(uri: string, call: TransportCall = {}): Promise<{ readonly mimeType: string; readonly text: string } | undefined> {
     const target = this.target(uri);
     if (target === undefined) return undefined;
@@ -66,7 +66,7 @@ export class Resources {
     return text === undefined ? undefined : { mimeType: json, text };
   }
 
-  /** Guides first, then what is stored, kind after kind. Only ids are listed: stored text is shown only when a resource is read. */
+  /** Guides first, then stored items by kind. Only ids are listed: stored text is shown only when a resource is read. */
   async list(cursor?: string): Promise<ResourcePage> {
     const resources: ResourceEntry[] = [];
     const [from, position] = cursor === undefined ? [undefined, ""] : sectionOf(cursor);
@@ -83,16 +83,16 @@ export class Resources {
     return { resources };
   }
 
-  /** Up to a hundred ids that begin with the text, for the variable of a template or, without one, the argument of a prompt. */
+  /** Up to a hundred ids that begin with the text, for a template's variable or, without a template, for a prompt's argument. */
   async complete(argument: string, text: string, uriTemplate?: string): Promise<{ readonly values: readonly string[]; readonly hasMore: boolean }> {
     const kind = this.#kinds.find((candidate) => candidate.argument === argument && (uriTemplate === undefined || templateOf(candidate) === uriTemplate));
-    // Longer than any id, nothing begins with it.
+    // No id begins with a text longer than any id.
     if (kind?.beginning === undefined || text.length > limits.keyBytesMax || !text.isWellFormed() || text.includes("\0")) return { values: [], hasMore: false };
     const { ids, more } = await kind.beginning(this.#base, text, pageEntriesMax);
     return { values: ids, hasMore: more };
   }
 
-  /** The first notes that have no questions, for the prompt that asks for some. */
+  /** The first notes without questions, for the prompt that asks the agent to add some. */
   notesWithoutQuestions(call: TransportCall = {}): Promise<NamedNotes> {
     return notesWithoutQuestions(this.#metered(call), notesNamedMax);
   }

@@ -8,7 +8,7 @@ interface RpcFailure {
   readonly data: { readonly code: string };
 }
 
-/** A failure in our code and words; a defect is logged and says nothing of our insides. */
+/** An error with our code and message. A defect is logged, and its response reveals no internals. */
 export function rpcFailureOf(error: unknown, log: Log): RpcFailure {
   if (isHoldfastError(error)) {
     const callersFault = error.code === "invalid_input" || error.code === "limit_exceeded";

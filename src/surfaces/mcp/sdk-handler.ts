@@ -16,16 +16,16 @@ interface SdkHandlerOptions extends Omit<SdkParts, "subscriptions" | "answering"
   readonly base: ToolBase;
   readonly gates: AnswerGates;
   readonly writer: LineWriter;
-  /** A request has come to an end. */
+  /** A request was answered or cancelled. */
   readonly onSettled: () => void;
-  /** A connection opened elsewhere: told to the SDK first, its answer swallowed. */
+  /** The first message of a connection opened elsewhere: passed to the SDK first, and its response discarded. */
   readonly opening: Request | undefined;
 }
 
 type Transport = NonNullable<NonNullable<Parameters<typeof serveStdio>[1]>["transport"]>;
 type SdkMessage = Parameters<Transport["send"]>[0];
 
-/** Who subscribes in the handshake era: the connection as a whole. */
+/** The subscriber in the handshake era: the connection as a whole. */
 const connectionItself = Symbol("connection");
 
 /** The SDK's end of a connection. Loaded only when a message needs it: many connections never do. */
@@ -36,7 +36,7 @@ export class SdkHandler {
   readonly #handle: { close(): Promise<void> };
   readonly #wire: Transport;
   readonly #openingId: RequestId | undefined;
-  /** How many requests of an id have no answer yet: nothing keeps a client from using one twice. */
+  /** The number of requests per id without a response: a client may use an id twice. */
   readonly #unanswered = new Map<RequestId, number>();
   #unansweredCount = 0;
   #server: Server | undefined;
@@ -52,7 +52,7 @@ export class SdkHandler {
     this.#subscriptions = new Subscriptions({
       base: options.base,
       log,
-      // The SDK knows which listen requests want it.
+      // The SDK knows which listen requests subscribed to the URI.
       notify: (uri) => void this.#server?.sendResourceUpdated({ uri }).catch((error: unknown) => log("warn", "notification_failed", { problem: String(error) })),
     });
     this.#wire = { start: async () => {}, send: async (message) => this.#emit(message), close: async () => this.#wire.onclose?.() };
@@ -82,7 +82,7 @@ export class SdkHandler {
     if (opening !== undefined) this.#wire.onmessage?.(opening as SdkMessage);
   }
 
-  /** In the order given, also where something must happen first. */
+  /** Delivers messages in order, even if one has to wait for its subscription. */
   deliver(message: Message): void {
     const listened = isRequest(message) && message.method === "subscriptions/listen" ? listenedUris(message) : [];
     if (isRequest(message) && message.method !== "subscriptions/listen") {
@@ -100,14 +100,14 @@ export class SdkHandler {
     return this.#unansweredCount;
   }
 
-  /** Requests that the SDK dropped silently must not count as running for ever. */
+  /** Requests that the SDK silently dropped must not count as running forever. */
   forgetUnanswered(): void {
     this.#unanswered.clear();
     this.#unansweredCount = 0;
     this.#whenIdle?.();
   }
 
-  /** Resolves when no request is without its answer. */
+  /** Resolves when every request has its response. */
   settled(): Promise<void> {
     if (this.#unansweredCount === 0) return Promise.resolve();
     return new Promise((resolve) => {
@@ -120,7 +120,7 @@ export class SdkHandler {
     await this.#handle.close();
   }
 
-  /** One after the other, each in a turn of its own: the SDK makes an answer and sends it within one turn, and it must be counted before the next is made. */
+  /** One at a time, each in its own turn: the SDK builds and sends a response within one turn, and it must be counted before the next is built. */
   #room(): Promise<void> {
     const room = this.#lastRoom.then(() => new Promise<void>((resolve) => this.#writer.whenRoom(resolve)));
     this.#lastRoom = room.then(() => new Promise((resolve) => setImmediate(resolve)));
@@ -141,7 +141,7 @@ export class SdkHandler {
     }
   }
 
-  /** Cancelled: the SDK will not answer. */
+  /** Cancelled: the SDK will not respond. */
   #forget(id: unknown): void {
     this.#subscriptions.remove(id);
     this.#answered(id, this.#unanswered.get(id as RequestId));
@@ -152,7 +152,7 @@ export class SdkHandler {
     if (answered !== undefined && answered === this.#openingId) return;
     this.#writer.write(JSON.stringify(message));
     if (answered === undefined) return;
-    // A refused subscription ends here too.
+    // A rejected subscription also ends here.
     this.#subscriptions.remove(answered);
     this.#answered(answered, 1);
   }

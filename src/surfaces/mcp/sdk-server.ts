@@ -16,20 +16,20 @@ export interface SdkParts {
   readonly greeting: Greeting;
   readonly calls: ToolCalls;
   readonly resources: Resources;
-  /** Of the handshake era. */
+  /** For the handshake era. */
   readonly subscriptions: { subscribe(uri: string): Promise<unknown>; unsubscribe(uri: string): Promise<unknown> };
   readonly log: Log;
-  /** Of the one request that this server is for, where there is a server for each. */
+  /** The origin of the request, if each request has its own server. */
   readonly origin?: CallOrigin;
-  /** The label of the connection, where several share the calls. */
+  /** The connection's label, if several connections share the calls. */
   readonly connection?: string;
-  /** Runs the work of one request, and resolves when there is room for the answer to be made of what it came to. */
+  /** Runs the work of one request, and resolves when there is room to build its response. */
   answering<Result>(signal: AbortSignal, work: (call: TransportCall) => Promise<Result>): Promise<Result>;
 }
 
 /**
  * The SDK's low-level server with one handler per method. The high-level one would register tools one by one
- * and answer wrong input in its own words instead of ours.
+ * and report invalid input in its own words instead of ours.
  */
 export function createSdkServer({ greeting, calls, resources, subscriptions, log, connection, origin, answering }: SdkParts): Server {
   const { serverInfo, capabilities, instructions } = greeting;
@@ -135,10 +135,11 @@ type Named = Pick<TracedRequest, "method" | "id" | "uri" | "prompt"> & { readonl
 const protocolError = ({ code, message, data }: ReturnType<typeof rpcFailureOf>): ProtocolError => new ProtocolError(code, message, data);
 const invalidParams = (message: string): ProtocolError => new ProtocolError(ProtocolErrorCode.InvalidParams, message);
 
-/** No cursor was ever given for these lists. */
+/** These lists fit on one page, so no cursor was ever handed out. */
 function requireOnePage(params: { readonly cursor?: string } | undefined): void {
   if (params?.cursor !== undefined) throw invalidParams("cursor: the list has one page");
 }
 
-/** It repeats the URI twice. */
-const notFound = (uri: string): ProtocolError => (uri.length > uriCharactersMax ? invalidParams(`uri: may have ${uriCharactersMax} characters`) : new ResourceNotFoundError(uri));
+/** The SDK's error would repeat the URI twice, so an overlong URI gets a short error. */
+const notFound = (uri: string): ProtocolError =>
+  uri.length > uriCharactersMax ? invalidParams(`uri: must be at most ${uriCharactersMax} characters`) : new ResourceNotFoundError(uri);

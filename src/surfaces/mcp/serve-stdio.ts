@@ -23,37 +23,37 @@ import { ToolCalls } from "./tool-calls.ts";
 
 export interface ServeMcpStdioOptions {
   readonly context: ToolBase;
-  /** Those that this server offers; others are refused as unknown. */
+  /** The tools this server offers; others are rejected as unknown. */
   readonly tools: readonly Tool[];
   readonly log: Log;
   readonly stdin: Readable;
   readonly stdout: Writable;
-  /** Default: a text made for the tools offered. */
+  /** Default: a text built for the offered tools. */
   readonly instructions?: string;
-  /** False sends everything through the SDK; the answers are the same. */
+  /** False sends everything through the SDK; the responses are the same. */
   readonly fastPath?: boolean;
 }
 
-/** How long calls may run after the client closed its end, and how long they then have to react to being cancelled. */
+/** How long calls may run after the client closed its end, and how long they may then take to react to cancellation. */
 const endGraceMs = 1_000;
 const cancelGraceMs = 500;
 
-/** Calls that may work at once, beside those that only wait for something. */
+/** The maximum number of calls that run at once, not counting those that only wait for something. */
 const callsAtWorkMax = 64;
 /**
- * What calls have read and hold until their answers are made. One write can wake every call that waits for it; together with the limit on unsent output
- * this bounds what a client that does not read can make a server hold.
+ * Memory for data that calls have read and hold until their responses are built. One write can wake every call that waits for it. Together with the limit
+ * on unsent output, this bounds how much memory a client that does not read can occupy.
  */
 const answersBytesMax = 12_582_912;
-/** Input is paused this long at most for requests that stay unanswered. */
+/** Input is paused at most this long for requests that stay unanswered. */
 const lostAfterMs = 2_000;
 
-/** Serves MCP over a pair of streams, both protocol eras, and resolves when the client is gone. Writes nothing but protocol. */
+/** Serves MCP in both protocol eras over a pair of streams, and resolves when the client has disconnected. Writes only protocol messages. */
 export async function serveMcpStdio(options: ServeMcpStdioOptions): Promise<void> {
   await new Connection(options).serve();
 }
 
-/** One connection's part of the store. What the client has open tells where the caller works, better than the folder the server was started in. */
+/** The context of one connection. The client's open folders are a better guide to where the caller works than the server's start folder. */
 function contextFor(context: ToolBase, roots: ClientRoots): ToolBase {
   const own = { ...context, connection: context.connection ?? `session-${randomHex(12)}` };
   const { surroundings } = context.server;
@@ -76,7 +76,7 @@ class Connection {
   #sdkHandler: SdkHandler | undefined;
   #sdkHandlerLoading: Promise<SdkHandler | undefined> | undefined;
   #waitingForSdk: Message[] = [];
-  /** Told when a call ends or begins to wait, and when there is room for output. */
+  /** Called when a call ends or begins to wait, and when there is room for output. */
   #ease: () => void = () => {};
   #held = false;
   #takesBatches = false;
@@ -108,12 +108,12 @@ class Connection {
   async serve(): Promise<void> {
     const { stdin, log } = this.#options;
     const reader = new LineReader(
-      { mayTake: () => this.#mayStart(), onLine: (line) => this.#take(line), onOverlong: () => this.#refuse(`A message may have ${messageLimits.bytesMax} bytes.`) },
+      { mayTake: () => this.#mayStart(), onLine: (line) => this.#take(line), onOverlong: () => this.#refuse(`A message must be at most ${messageLimits.bytesMax} bytes.`) },
       messageLimits.refusableBytesMax,
     );
     const onData = (chunk: Buffer): void => {
       if (reader.push(chunk)) return;
-      // Much is being worked on, or the client does not read: the rest waits, or its answers would pile up here.
+      // Many calls are running, or the client does not read: the rest waits, otherwise responses would pile up here.
       stdin.pause();
       void this.#hold(reader);
     };
@@ -140,7 +140,7 @@ class Connection {
     await this.#end();
   }
 
-  /** Before each message, not once for a chunk: a chunk may hold hundreds. */
+  /** Checked before each message, not once per chunk: a chunk may contain hundreds. */
   #mayStart(): boolean {
     if (this.#writer.congested) return false;
     const started = (this.#fastPath?.running ?? 0) + this.#waitingForSdk.length + (this.#sdkHandler?.unanswered ?? 0);
@@ -164,15 +164,15 @@ class Connection {
         return;
       }
       await context.clock.rest(lostAfterMs, eased.signal);
-      // The client has sent all it had to, and reads nothing any more.
+      // The client has sent everything and no longer reads.
       if (!eased.signal.aborted && this.#inputEnded) this.#leave();
       if (!eased.signal.aborted && !this.#writer.congested && this.#calls.inFlight === this.#calls.waiting) this.#sdkHandler?.forgetUnanswered();
-      // What ends in this turn is counted when the turn is over.
+      // Calls that end in this turn are counted when the turn is over.
       await new Promise((resolve) => setImmediate(resolve));
     }
   }
 
-  /** The messages of a batch are answered one by one: a client that may send batches need not receive any. */
+  /** The messages of a batch get separate responses: a client that may send batches need not accept them. */
   #take(line: Buffer): void {
     const batch = this.#takesBatches ? readBatch(line) : undefined;
     if (batch === undefined) this.#takeMessage(line);
@@ -224,7 +224,7 @@ class Connection {
       this.#waitingForSdk = [];
       return this.#sdkHandler;
     } catch (error) {
-      // A broken installation: nothing beyond the fast path can be answered, and the client should see that we are gone.
+      // A broken installation: only the fast path could respond, so disconnect to show the client that something is wrong.
       log("error", "protocol_unavailable", { problem: error instanceof Error ? (error.stack ?? error.message) : String(error) });
       this.#leave();
       return undefined;
@@ -236,7 +236,7 @@ class Connection {
     this.#writer.write(errorLine(id, code, problem, data));
   }
 
-  /** What waits for something gives up at once; what else is in flight may finish, briefly, and everything is answered. */
+  /** Waiting calls give up at once; other calls get a short time to finish, and all of them get a response. */
   async #end(): Promise<void> {
     this.#calls.stopWaiting();
     const settled = Promise.all([this.#fastPath?.settled(), this.#sdkHandlerLoading?.then((sdkHandler) => sdkHandler?.settled())]);
@@ -246,7 +246,7 @@ class Connection {
     await sdkHandler?.close();
     await this.#within(settled, cancelGraceMs);
     const finished = this.#writer.finish();
-    // A slow reader gets everything as long as it reads.
+    // A slow reader gets everything, as long as it keeps reading.
     for (let taken = -1; taken < this.#writer.taken; ) {
       taken = this.#writer.taken;
       await this.#within(finished, endGraceMs);
@@ -254,7 +254,7 @@ class Connection {
   }
 
   async #within(work: Promise<unknown>, ms: number): Promise<void> {
-    // Ends the sleep too: a timer left behind would keep the process alive.
+    // Also ends the sleep: a leftover timer would keep the process alive.
     const done = new AbortController();
     await Promise.race([work, this.#options.context.clock.sleep(ms, done.signal)]);
     done.abort();

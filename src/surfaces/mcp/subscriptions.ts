@@ -7,28 +7,28 @@ import type { ResourceTarget } from "./resource-uris.ts";
 import { targetName, targetOf, targetOfKey } from "./resource-uris.ts";
 
 export const subscribedUrisMax = 1_024;
-/** Of one session, stream or connection. */
+/** For one session, stream or connection. */
 export const subscribedBytesMax = 262_144;
-/** What a subscription counts for: its URI, and what is kept beside it. */
+/** The size a subscription counts for: its URI and the bookkeeping beside it. */
 export const subscribedBytesOf = (uri: string): number => Buffer.byteLength(uri) + 64;
 const retryMs = 1_000;
 
 interface SubscriptionsOptions {
   readonly base: Pick<ToolBase, "store" | "clock">;
   readonly log: Log;
-  /** Something subscribed to has changed, at this revision or before: read again. */
+  /** A subscribed resource has changed, at this revision or before: read it again. */
   notify(uri: string, subscribers: ReadonlySet<unknown>, revision: Revision): void;
-  /** Of all subscribers together. */
+  /** For all subscribers together. */
   readonly urisMax?: number;
-  /** What is watched, and how its keys and the subscribed names meet; resources by default. */
+  /** What is watched, and how keys map to subscribed names; default: resources. */
   readonly watched?: Watched;
 }
 
 interface Watched {
   readonly range: Range;
-  /** One name per thing, whatever the spelling it is subscribed under; undefined: there is no such thing. */
+  /** One name per item, however its URI is spelled; undefined: no such item. */
   nameOf(uri: string): string | undefined;
-  /** The name of what a change of this key changes. */
+  /** The name of the item that changes with this key. */
   nameOfKey(key: string): string | undefined;
 }
 
@@ -41,8 +41,8 @@ const resources: Watched = {
 const named = (target: ResourceTarget | undefined): string | undefined => target && targetName(target);
 
 /**
- * Who wants to hear about which resources. One watch of the namespace serves them all, however many they are;
- * it runs while there is at least one and starts at a revision read before the subscription is confirmed, so nothing falls between.
+ * Who subscribed to which resources. One watch of the namespace serves all subscribers. It runs while there is at least one,
+ * and starts at a revision read before the subscription is confirmed, so that no change is missed.
  */
 export class Subscriptions {
   readonly #base: Pick<ToolBase, "store" | "clock">;
@@ -50,16 +50,16 @@ export class Subscriptions {
   readonly #notify: SubscriptionsOptions["notify"];
   readonly #urisMax: number;
   readonly #watched: Watched;
-  /** A subscriber (a connection, a listen request, a stream) → its URIs, in its own spelling. */
+  /** Subscriber (a connection, a listen request, a stream) → its URIs, in its own spelling. */
   readonly #bySubscriber = new Map<unknown, Set<string>>();
   readonly #byUri = new Map<string, Set<unknown>>();
-  /** The name of a thing → the URIs that mean it. */
+  /** An item's name → the URIs that refer to it. */
   readonly #byName = new Map<string, Set<string>>();
   readonly #due = new Map<string, Revision>();
   #count = 0;
   #watching: AbortController | undefined;
   #positioned: Promise<Revision> | undefined;
-  /** Every change up to here has been told to who was there. */
+  /** Every change up to this revision has been reported to the subscribers. */
   #told: Revision = 0;
   #flushing: NodeJS.Immediate | undefined;
 
@@ -150,7 +150,7 @@ export class Subscriptions {
     this.#positioned = this.#position();
     this.#positioned.then(
       (revision) => this.#watch(revision, watching.signal),
-      // Told to the subscriber by `add`.
+      // `add` reports the failure to the subscriber.
       () => {},
     );
   }
@@ -177,7 +177,7 @@ export class Subscriptions {
         this.#log("warn", "subscription_watch_failed", { problem: String(error) });
         await this.#base.clock.sleep(retryMs, signal);
         if (!isHoldfastError(error, "compacted")) continue;
-        // Too far behind to tell what changed: start from the present and let clients read everything again.
+        // Too far behind to know what changed: start from the present and make clients read everything again.
         after = await this.#position().catch(() => after);
         if (signal.aborted) return;
         this.#told = after;
@@ -186,11 +186,11 @@ export class Subscriptions {
     }
   }
 
-  /** Many changes of one resource in one turn are one notification: it says only "read again". */
+  /** Several changes of one resource in one turn cause one notification, because it only says "read again". */
   #tell(uris: Iterable<string> | undefined, revision: Revision): void {
     if (uris === undefined) return;
     for (const uri of uris) {
-      // Taken out first, so that due updates are in the order of their last change.
+      // Deleted first, so that pending updates are in the order of their last change.
       this.#due.delete(uri);
       this.#due.set(uri, revision);
     }

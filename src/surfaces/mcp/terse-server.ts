@@ -2,15 +2,15 @@ import { ProtocolError, ProtocolErrorCode, Server } from "@modelcontextprotocol/
 import { shortened } from "../../tools/input-problems.ts";
 import { isPlainObject } from "./json-rpc.ts";
 
-/** Of one refusal: enough to understand a problem. */
+/** Limits for one error message: enough to understand the problem. */
 const messageCharactersMax = 1_000;
 const problemsMax = 5;
 
 type Wrap = Server["_wrapHandler"];
 
 /**
- * The SDK's server, whose refusals stay short. By itself it tells every problem of a wrong request in as many lines as it has members, as if it were a defect
- * of the server: a small message would be answered by a hundred times as much.
+ * The SDK's server with short error messages. By itself, it reports every problem of an invalid request on several lines, as if the server were
+ * at fault: a small message could cause a response a hundred times its size.
  */
 export class TerseServer extends Server {
   protected override _wrapHandler(method: Parameters<Wrap>[0], handler: Parameters<Wrap>[1]): ReturnType<Wrap> {
@@ -25,7 +25,7 @@ export class TerseServer extends Server {
   }
 }
 
-/** Our own handlers throw protocol errors alone; a plain one with a list of problems is the SDK's opinion of the request. */
+/** Our own handlers throw only protocol errors; a plain error with a list of problems is the SDK's validation of the request. */
 function terse(error: unknown): unknown {
   if (error instanceof ProtocolError)
     return error.message.length > messageCharactersMax ? new ProtocolError(error.code, `${error.message.slice(0, messageCharactersMax)}…`, error.data) : error;
@@ -43,7 +43,7 @@ function problemsIn(text: string): string | undefined {
   }
   if (!Array.isArray(issues) || !issues.every(isIssue)) return undefined;
   const told = issues.slice(0, problemsMax).map(({ path, message }) => `${path.map((step) => shortened(String(step))).join(".")}: ${message.slice(0, 200)}`);
-  return [...told, ...(issues.length > problemsMax ? [`and ${issues.length - problemsMax} problems more`] : [])].join("\n");
+  return [...told, ...(issues.length > problemsMax ? [`and ${issues.length - problemsMax} more`] : [])].join("\n");
 }
 
 const isIssue = (value: unknown): value is { readonly path: readonly unknown[]; readonly message: string } =>

@@ -11,18 +11,18 @@ import { endToolSpan, McpSpans } from "./mcp-spans.ts";
 
 export const requestKeyMember = "holdfast/request-key";
 
-/** Calls running at once on one connection; over it a call is refused at once instead of queueing without end. */
+/** The maximum number of calls in flight on one connection. More calls are rejected at once instead of queueing without limit. */
 export const callsInFlightMax = 1_000;
 
-/** What a call came to; `answerOf` makes the answer of it, which is several times larger. */
+/** The outcome of a call; `answerOf` builds the response from it, which is several times larger. */
 export interface CallOutcome {
   readonly outcome: ToolOutcome;
   readonly tool?: Tool;
-  /** The profile that was asked for by name. */
+  /** The profile, if one was selected by name. */
   readonly profile?: string;
 }
 
-/** A tool's answer, made JSON once: the text block and the structured content are the same bytes, unless the tool has words of its own, which then stand in the text alone. */
+/** A tool's response, serialized once: the text block and the structured content are the same bytes, unless the tool has its own wording, which is then only in the text. */
 interface ToolAnswer {
   readonly structured: Record<string, unknown>;
   readonly json: string;
@@ -34,23 +34,23 @@ export interface ToolCallsOptions {
   readonly tools: readonly Tool[];
   readonly base: ToolBase;
   readonly log: Log;
-  /** A call has ended, or has begun to wait for something. */
+  /** A call has ended or has begun to wait. */
   readonly onSettled?: () => void;
   /** Listed after the tools; the code that mounted them handles their calls. */
   readonly elsewhere?: readonly { readonly name: string }[];
 }
 
-/** Calls by name for one connection, or one caller over HTTP; the fast path and the SDK both end here. */
+/** Calls tools by name, for one connection or for one caller over HTTP. Both the fast path and the SDK use it. */
 export class ToolCalls {
   readonly tools: readonly Tool[];
-  /** Where calls are traced. */
+  /** Set if calls are traced. */
   readonly spans: McpSpans | undefined;
   readonly #byName: ReadonlyMap<string, Tool>;
   readonly #base: ToolBase;
   readonly #log: Log;
   readonly #onSettled: (() => void) | undefined;
   readonly #elsewhere: readonly { readonly name: string }[];
-  /** The calls that wait, and what to call when one waits no longer. */
+  /** The waiting calls, each with the function to call when its wait is over. */
   readonly #waits = new Map<AbortController, (() => void) | undefined>();
   #stopped = false;
   #inFlight = 0;
@@ -69,12 +69,12 @@ export class ToolCalls {
     return this.#inFlight;
   }
 
-  /** Those of the calls in flight that wait for something to happen: they have asked for their signal, as nothing else does. */
+  /** The calls in flight that are waiting. They are known by having used their signal, which no other call does. */
   get waiting(): number {
     return this.#waits.size;
   }
 
-  /** The client is gone: waiting calls, and later ones, return at once with what they have. Calls that write finish normally. */
+  /** The client has disconnected: waiting calls, and later ones, return at once with the data they have. Calls that write finish normally. */
   stopWaiting(): void {
     this.#stopped = true;
     for (const wait of this.#waits.keys()) wait.abort();
@@ -84,7 +84,7 @@ export class ToolCalls {
     return this.#byName.has(name);
   }
 
-  /** Answered by the code that mounted it. */
+  /** The code that mounted the tool responds to its calls. */
   hasElsewhere(name: string): boolean {
     return this.#elsewhere.some((tool) => tool.name === name);
   }
@@ -94,12 +94,12 @@ export class ToolCalls {
     return JSON.stringify([...descriptionsOf(this.tools), ...this.#elsewhere]);
   }
 
-  /** The tool must exist: ask `has` first. Never rejects. */
+  /** The tool must exist: check `has` first. Never rejects. */
   async call(name: string, args: unknown, requestKey: unknown, call: TransportCall): Promise<ToolAnswer> {
     return answerOf(await this.run(name, args, requestKey, call));
   }
 
-  /** Like `call`, for callers that build the answer later. `connection`: one of several that share this. `request`: given where calls are traced. */
+  /** Like `call`, for callers that build the response later. `connection`: one of several that share this instance. `request`: set if calls are traced. */
   async run(name: string, args: unknown, requestKey: unknown, call: TransportCall, connection?: string, request?: TracedRequest): Promise<CallOutcome> {
     const span = request && this.spans?.open({ ...request, tool: name, session: connection ?? this.#base.connection });
     if (span === undefined) return this.#run(name, args, requestKey, call, connection);
@@ -129,7 +129,7 @@ export class ToolCalls {
   #beginWait(call: TransportCall): AbortController {
     const wait = new AbortController();
     this.#waits.set(wait, undefined);
-    // It may end another wait of ours at once, or this one.
+    // This may end another of our waits at once, or this one.
     this.#waits.set(
       wait,
       call.onWait?.(() => wait.abort()),
@@ -148,7 +148,7 @@ export class ToolCalls {
   }
 }
 
-/** One call whose waiting can be ended. The signal stays lazy: most calls never wait and need none. */
+/** One call whose wait can be ended. The signal is created lazily: most calls never wait and need none. */
 class WatchedCall implements ToolCall {
   readonly requestKey: string | undefined;
   readonly span: Span | undefined;
@@ -169,7 +169,7 @@ class WatchedCall implements ToolCall {
   }
 }
 
-/** Callers with the same tools share what is derived from them. */
+/** Callers with the same tools share data derived from them. */
 const knownNames = new WeakMap<readonly Tool[], ReadonlyMap<string, Tool>>();
 
 function namesOf(tools: readonly Tool[]): ReadonlyMap<string, Tool> {
@@ -193,6 +193,6 @@ function without(answer: Record<string, unknown>, field: string): Record<string,
 
 const failed = ({ code, message, hint, details }: HoldfastError): CallOutcome => ({ outcome: { ok: false, error: { code, message, hint, details } } });
 
-/** A tool that was left out is refused like one that never was. */
+/** A tool that is not offered gets the same error as one that does not exist. */
 export const unknownToolMessage = (name: string): string =>
   `Tool ${JSON.stringify(name.length > 80 ? `${name.slice(0, 80)}…` : name)} is not offered by this server; tools/list names those that are. The name may be misspelt, or the tool excluded by --read-only, --tools or --profile.`;

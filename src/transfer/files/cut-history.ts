@@ -24,15 +24,15 @@ interface Newest {
   readonly seq: number;
   readonly version: number;
   readonly present: boolean;
-  /** Kept where the value's text may be needed. */
+  /** Kept if the value's text may be needed for the search index. */
   readonly json?: string;
-  /** The key was changed after the cut: what is said of it now is not what was. */
+  /** The key was changed after the cut, so its current record does not apply. */
   changedLater: boolean;
 }
 
 /**
- * A namespace's records as they were at a past revision, from those it has now. Log rows and request keys of later are left out; what is said of
- * the keys is put together from the log, and the text by which they are found is rebuilt if it has changed.
+ * Derives a namespace's records at a past revision from its current ones. Later log rows and request keys are left out.
+ * Key records are derived from the log, and the indexed text is rebuilt if it has changed.
  */
 export async function* cutHistory(records: AsyncIterable<StoredRecord>, at: Revision): AsyncGenerator<StoredRecord> {
   const newest = new Map<string, Newest>();
@@ -63,7 +63,7 @@ function note(newest: Map<string, Newest>, row: StoredLogRow, at: Revision): voi
   newest.set(row.key, { revision, seq, version, present: op === "put", json: isFindable(row.key) ? json : undefined, changedLater: false });
 }
 
-/** What the log says of the keys at the cut, in their order, beside what is said of them now. */
+/** Merges the keys at the cut, according to the log, with the current key records, in key order. */
 class KeysThen {
   readonly #newest: ReadonlyMap<string, Newest>;
   readonly #keys: readonly string[];
@@ -93,7 +93,7 @@ class KeysThen {
     this.#next += 1;
     const { revision, seq, version, present, json, changedLater } = this.#newest.get(key) as Newest;
     const index: IndexedText | undefined = present && changedLater && json !== undefined ? findableText(key, JSON.parse(json) as Json) : undefined;
-    // A key that is there without a text follows from the log.
+    // A present key without indexed text follows from the log, so it needs no record.
     if (!present || index !== undefined) yield { kind: "key", key, revision, seq, version, present, index };
   }
 }

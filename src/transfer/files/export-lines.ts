@@ -5,13 +5,13 @@ import type { Side } from "../stores/compare-namespaces.ts";
 import { keyPages, logPages, recordsOf, requestPages } from "../stores/dump-pages.ts";
 import { factsLine, recordLine } from "../stores/record-line.ts";
 
-/** The export's own version; a reader refuses what is newer. */
+/** The version of the export format; readers reject newer versions. */
 export const exportFormat = 1;
 
 export interface ExportHeader {
   readonly format: number;
   readonly madeBy: string;
-  /** The time of the newest commit in it: the same store gives the same bytes. */
+  /** The time of the newest commit in the export, so that the same store gives the same bytes. */
   readonly asOf: string;
   readonly namespaces: readonly string[];
 }
@@ -28,17 +28,17 @@ export const countOf = { log: "log", key: "keys", request: "requests" } as const
 
 export const endLine = (counts: Readonly<ExportCounts>, sha256: string): string => JSON.stringify({ end: counts, sha256 });
 
-/** A key that is there and has no text follows from its newest log row. */
+/** A present key without indexed text can be derived from its newest log row. */
 export const followsFromLog = (record: StoredRecord): boolean => record.kind === "key" && record.present && record.index === undefined;
 
-/** All records of a namespace without writers, in the order of an export. */
+/** All records of a namespace without writers, in export order. */
 export async function* recordsOfNamespace({ engine, namespace }: Side): AsyncGenerator<StoredRecord> {
   yield* recordsOf(logPages(engine, namespace));
   for await (const key of recordsOf(keyPages(engine, namespace))) if (!followsFromLog(key)) yield key;
   yield* recordsOf(requestPages(engine, namespace));
 }
 
-/** An export's lines, of namespaces that stand still, in byte order of their names. */
+/** The lines of an export. The namespaces must not change meanwhile and come in byte order of their names. */
 export async function* exportLines(sides: readonly Side[], madeBy: string, onRecord: () => void = () => {}): AsyncGenerator<string> {
   const facts: NamespaceFacts[] = [];
   for (const side of sides) facts.push(await readFacts(side));
@@ -62,7 +62,7 @@ export async function* exportLines(sides: readonly Side[], madeBy: string, onRec
   yield `${endLine(counts, hash.digest("hex"))}\n`;
 }
 
-/** What a namespace is, in one number: equal namespaces have equal ones, whatever they are called. */
+/** A digest of a namespace: equal namespaces have equal digests, whatever their names. */
 export async function digestOf(side: Side): Promise<string> {
   const digest = new NamespaceDigest(await readFacts(side));
   for await (const record of recordsOfNamespace(side)) digest.add(record);

@@ -12,17 +12,17 @@ import { digestOf, NamespaceDigest } from "./export-lines.ts";
 import type { ExportPart } from "./read-export.ts";
 import { readExport } from "./read-export.ts";
 
-/** Where the past is to end: a revision, or a moment. */
+/** Where the restored history ends: at a revision or at a time. */
 export type Until = { readonly revision: Revision } | { readonly atMs: number };
 
 export interface LoadOptions {
   readonly engine: Engine;
   readonly clock: Clock;
   readonly path: string;
-  /** By the name in the file: the name here. */
+  /** Maps names in the file to names in this store. */
   readonly into: ReadonlyMap<string, string>;
   readonly until?: Until;
-  /** Others may have gone on after the file was written: revisions, versions and tokens continue above whatever they can have been given. */
+  /** The original store may have continued after the file was written. Revisions, versions and tokens then continue above any it can have handed out. */
   readonly leaps: boolean;
   readonly signal?: AbortSignal;
   readonly onProgress?: (stage: "checking" | "loading", records: number) => void;
@@ -32,13 +32,13 @@ export interface Loaded {
   readonly namespace: string;
   readonly into: string;
   readonly records: number;
-  /** Where the history that was brought in ends. */
+  /** The last revision of the loaded history. */
   readonly through: Revision;
-  /** Where the namespace continues. */
+  /** The revision at which the namespace continues. */
   readonly revision: Revision;
 }
 
-/** Reads and checks the whole file, and makes sure that all of its namespaces can be filled, before any is touched. */
+/** Reads and checks the whole file, and checks that all of its namespaces can be filled, before any is changed. */
 export async function planLoad(options: LoadOptions): Promise<LoadPlan> {
   const plan = await checkFile(options);
   for (const [, name] of options.into) await requireFree(options.engine, name, jobName(plan.sha256));
@@ -46,7 +46,8 @@ export async function planLoad(options: LoadOptions): Promise<LoadPlan> {
 }
 
 /**
- * Fills namespaces that were never used from an export that has been checked. It is loaded under seal, and what was loaded is compared with the file; only then are the namespaces opened, all of them. Whatever goes wrong before: they are empty again.
+ * Fills unused namespaces from a checked export. The data is loaded under a seal and compared with the file;
+ * only then are all namespaces opened. If anything fails before that, they are empty again.
  */
 export async function loadExport(options: LoadOptions, plan: LoadPlan): Promise<readonly Loaded[]> {
   const { engine, clock, into, signal } = options;
@@ -55,14 +56,14 @@ export async function loadExport(options: LoadOptions, plan: LoadPlan): Promise<
   const begun: Filling[] = [];
   try {
     for (const [namespace, name] of into) {
-      // Left by an earlier run: starting over is as quick as finding out how far it got.
+      // Starting over what an earlier run left is as quick as finding out how far it got.
       const filling = await openFilling({ engine, namespace: name }, { ...run, source: plan.chosen.get(namespace) as NamespaceFacts });
       begun.push(filling);
       loaded.push(await loadOne(options, plan, namespace, filling));
     }
     signal?.throwIfAborted();
   } catch (error) {
-    // What another run has taken over meanwhile is not this one's to clear.
+    // A namespace that another run has taken over meanwhile must not be cleared here.
     for (const filling of begun) await filling.clear().catch((failed: unknown) => requireConflict(failed));
     throw error;
   }
@@ -87,7 +88,7 @@ async function requireFree(engine: Engine, namespace: string, by: string): Promi
   });
 }
 
-/** Empties what a loading of this very file left half done. */
+/** Clears what an unfinished load of this same file left. */
 export async function undoLoad({ engine, clock, path, into }: Pick<LoadOptions, "engine" | "clock" | "path" | "into">): Promise<readonly string[]> {
   const { sha256 } = await checkFile({ path, into, clock });
   const undone: string[] = [];
@@ -103,13 +104,13 @@ export async function undoLoad({ engine, clock, path, into }: Pick<LoadOptions, 
 
 export interface LoadPlan {
   readonly sha256: string;
-  /** By the name in the file: where the namespace will stand before it leaps. */
+  /** By the name in the file: the facts of the namespace before it leaps to a higher revision. */
   readonly chosen: ReadonlyMap<string, NamespaceFacts>;
-  /** Where each namespace is cut. */
+  /** The revision at which each namespace is cut. */
   readonly cuts: ReadonlyMap<string, Revision>;
 }
 
-/** Machines' clocks differ by less. A store with a clock in the future would expire no lease and no entry until then. */
+/** Clocks of machines differ by less. A store whose clock is in the future would expire no lease and no entry until then. */
 const aheadMsMax = 86_400_000;
 
 async function checkFile({ path, into, until, clock, signal, onProgress }: Pick<LoadOptions, "path" | "into" | "until" | "clock" | "signal" | "onProgress">): Promise<LoadPlan> {
@@ -120,7 +121,7 @@ async function checkFile({ path, into, until, clock, signal, onProgress }: Pick<
   const close = (): void => {
     if (current === undefined || until === undefined) return;
     cuts.set(current.namespace, cutOf(until, current.facts, current.last));
-    // Says now, before anything is touched, when the history does not reach back there.
+    // Fails now, before anything is changed, if the history does not reach back that far.
     chosen.set(current.namespace, factsAt(current.facts, cutOf(until, current.facts, current.last), current.last));
   };
   for await (const part of readExport(path)) {
@@ -200,7 +201,7 @@ function leap(facts: NamespaceFacts, nowMs: number): NamespaceFacts {
   return { ...facts, base, revision: base, gaps: [...facts.gaps, [facts.revision, base] as const].slice(-gapsMax) };
 }
 
-/** One namespace's records. The file is read to its end all the same: it may have been changed since it was checked. */
+/** One namespace's records. The file is read to its end regardless, because it may have changed since it was checked. */
 async function* sectionOf(parts: AsyncIterable<ExportPart>, namespace: string): AsyncGenerator<StoredRecord> {
   let isMine = false;
   for await (const part of parts) {

@@ -19,8 +19,8 @@ export type ParsedLine =
   | { readonly is: "end"; readonly counts: ExportCounts; readonly sha256: string };
 
 /**
- * One line of an export, checked member by member as input from a stranger, and then letter by letter: written again it must give
- * the same line, so that nothing can stand in it that would be left out or read in two ways.
+ * Parses one line of an export. Every member is checked as untrusted input. Then the line is written again and must be identical,
+ * so that it cannot contain anything that would be dropped or read in two ways.
  */
 export function parseLine(line: Line): ParsedLine {
   const parsed = read(line);
@@ -93,7 +93,7 @@ function readFacts(line: Members): NamespaceFacts {
     end = base;
   }
   if (gaps.length > gapsMax || facts.compacted > facts.revision || facts.base > facts.revision || facts.compactedAtMs > facts.clockMs || facts.versionFloor > facts.revision)
-    throw new Refusal("it contradicts itself");
+    throw new Refusal("its numbers are inconsistent");
   if (facts.revision > limits.revisionMax) throw new Refusal(`revision: must be at most ${limits.revisionMax}`);
   return facts;
 }
@@ -101,7 +101,7 @@ function readFacts(line: Members): NamespaceFacts {
 function readRow(line: Members): StoredLogRow {
   const [revision, seq] = logPositionIn(line.log);
   if (line.op !== "put" && line.op !== "delete" && line.op !== "expire") throw new Refusal("op: must be put, delete or expire");
-  if ((line.op === "put") !== Object.hasOwn(line, "value")) throw new Refusal("value: belongs to a put, and only there");
+  if ((line.op === "put") !== Object.hasOwn(line, "value")) throw new Refusal("value: required for put, not allowed otherwise");
   return {
     kind: "log",
     revision,
@@ -179,16 +179,16 @@ function list(value: unknown, field: string): readonly unknown[] {
 }
 
 function whole(value: unknown, field: string): number {
-  if (!Number.isSafeInteger(value) || (value as number) < 0) throw new Refusal(`${field}: must be a whole number from 0`);
+  if (!Number.isSafeInteger(value) || (value as number) < 0) throw new Refusal(`${field}: must be a whole number, 0 or more`);
   return value as number;
 }
 
 function positive(value: unknown, field: string): number {
-  if (whole(value, field) === 0) throw new Refusal(`${field}: must be a whole number from 1`);
+  if (whole(value, field) === 0) throw new Refusal(`${field}: must be a whole number, 1 or more`);
   return value as number;
 }
 
-/** A key has at most one version for every revision. */
+/** A key has at most one version per revision. */
 function version(value: unknown, revision: number): number {
   if (positive(value, "version") > revision) throw new Refusal("version: must not be above the revision");
   return value as number;
@@ -202,7 +202,7 @@ function logPositionIn(value: unknown): [number, number] {
   return [positive(revision, "log"), seq as number];
 }
 
-/** A short text that every engine can keep. */
+/** A short text that every engine can store. */
 function short(value: unknown, field: string): string {
   if (typeof value !== "string" || value.length > 4_096 || !value.isWellFormed() || value.includes("\0"))
     throw new Refusal(`${field}: must be well-formed text without NUL, at most 4096 characters`);

@@ -11,12 +11,12 @@ import { badLine, readLines } from "./read-lines.ts";
 export type ExportPart =
   | { readonly is: "namespace"; readonly namespace: string; readonly facts: NamespaceFacts }
   | { readonly is: "record"; readonly record: StoredRecord }
-  /** The whole file has been read, and is what its last line says. */
+  /** The whole file has been read and matches its last line. */
   | { readonly is: "end"; readonly sha256: string };
 
 const notAnExport = (): HoldfastError => invalidInput("<file>", "is not an export or backup of Holdfast; nothing was changed");
 
-/** A look at the beginning: is it one of ours? Says nothing about the rest. */
+/** Checks only the beginning of the file, to see whether it is an export. */
 export async function isExport(path: string): Promise<boolean> {
   try {
     for await (const { text } of readLines(path)) return text.startsWith('{"holdfast":"export"');
@@ -42,8 +42,8 @@ function headerOf(line: Line): ExportHeader {
 }
 
 /**
- * An export from its first line to its last, every line checked and in its place. The parts come while it is read: who acts on them before the
- * end has come must be able to take it back.
+ * Reads an export from its first line to its last, and checks every line and their order. Parts are returned while reading,
+ * so a caller that acts on them before the end must be able to undo it.
  */
 export async function* readExport(path: string): AsyncGenerator<ExportPart> {
   const lines = readLines(path);
@@ -60,7 +60,7 @@ export async function* readExport(path: string): AsyncGenerator<ExportPart> {
       order?.requireWhole(line.number);
       if (waiting.length > 0 || JSON.stringify(part.counts) !== JSON.stringify(counts))
         throw badLine(line.number, "does not follow from the lines before it: lines are missing or repeated");
-      if (part.sha256 !== hash.digest("hex")) throw badLine(line.number, "has a checksum that does not fit: the file was changed");
+      if (part.sha256 !== hash.digest("hex")) throw badLine(line.number, "has the wrong checksum: the file was changed");
       if ((await lines.next()).done !== true) throw badLine(line.number + 1, "comes after the end");
       yield { is: "end", sha256: part.sha256 };
       return;
@@ -68,7 +68,7 @@ export async function* readExport(path: string): AsyncGenerator<ExportPart> {
     hash.update(line.bytes);
     if (part.is === "namespace") {
       order?.requireWhole(line.number);
-      if (part.namespace !== waiting.shift()) throw badLine(line.number, "begins a namespace that the first line does not name there");
+      if (part.namespace !== waiting.shift()) throw badLine(line.number, "begins a namespace that is not the next one listed in the first line");
       order = new Order(part.facts);
       yield part;
     } else if (part.is === "record" && order !== undefined) {
@@ -82,7 +82,7 @@ export async function* readExport(path: string): AsyncGenerator<ExportPart> {
 
 const ranks = { log: 0, key: 1, request: 2 } as const;
 
-/** Within a namespace: log rows by revision, keys by their bytes, requests by the time they are kept, each once. */
+/** The order within a namespace: log rows by revision, keys by their bytes, requests by their expiry, each once. */
 class Order {
   readonly #facts: NamespaceFacts;
   #last: StoredRecord | undefined;

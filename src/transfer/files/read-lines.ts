@@ -7,18 +7,18 @@ import { createGunzip } from "node:zlib";
 import { HoldfastError, invalidInput } from "../../kernel/errors.ts";
 import { quotedName } from "../../kernel/nearest.ts";
 
-/** Longer than any line an export can have: a value, and the same again as the answer kept under a request key, escaped at its worst. */
+/** Longer than any line of an export: a value, plus the same value in the answer kept under a request key, with worst-case escaping. */
 const lineBytesMax = 16 * 1_048_576;
 
 export interface Line {
-  /** From 1. */
+  /** Starts at 1. */
   readonly number: number;
   readonly text: string;
-  /** As it is in the file, with its end: what a checksum is made of. */
+  /** The line as it is in the file, including its end, for checksums. */
   readonly bytes: Uint8Array;
 }
 
-/** The lines of a file, compressed or not. A last line without its end is a file that was cut off. */
+/** The lines of a file, compressed or not. A last line without a line end means that the file was cut off. */
 export async function* readLines(path: string): AsyncGenerator<Line> {
   const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
   let number = 0;
@@ -71,7 +71,7 @@ async function* translated(stream: Readable, path: string): AsyncGenerator<Buffe
   }
 }
 
-/** By its first bytes: a name is only a habit. */
+/** Checks the first bytes, because a file name is only a convention. */
 async function isCompressed(path: string): Promise<boolean> {
   try {
     const file = await open(path);

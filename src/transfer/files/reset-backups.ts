@@ -13,24 +13,27 @@ import { writeFile } from "./write-file.ts";
 export interface ResetBackupOptions {
   readonly engine: Engine;
   readonly clock: Clock;
-  /** The store's own file: backups are written beside it. */
+  /** The store's file; backups are written next to it. */
   readonly storePath: string;
   readonly madeBy: string;
-  /** A store for the time of one backup, in which the copied namespace has no writers. */
+  /** Opens a store for the duration of one backup, in which the copied namespace has no writers. */
   openScratch(): Promise<{ readonly engine: Engine } & AsyncDisposable>;
 }
 
 export interface ResetBackup {
   readonly path: string;
-  /** What it holds: everything up to this revision. */
+  /** The backup contains everything up to this revision. */
   readonly revision: number;
 }
 
-/** Older backups of the same namespace are removed when a new one is complete. */
+/** Older backups of the same namespace are removed once a new one is complete. */
 export const resetBackupsMax = 3;
 const waitingMax = 8;
 
-/** `<store>.backup-<UTC time>-reset-<digest of the name>.jsonl.gz`: an export of one namespace, written before it is cleared. One at a time, page by page. */
+/**
+ * `<store>.backup-<UTC time>-reset-<digest of the name>.jsonl.gz`: an export of one namespace,
+ * written before it is cleared. Backups are written one at a time, page by page.
+ */
 export function openResetBackups({ engine, clock, storePath, madeBy, openScratch }: ResetBackupOptions): (namespace: string) => Promise<ResetBackup> {
   let last: Promise<unknown> = Promise.resolve();
   let waiting = 0;

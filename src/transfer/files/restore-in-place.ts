@@ -8,7 +8,7 @@ import { compareKeys, everything, isLive, rangeAfter } from "../../store/ranges.
 import type { Check, Entry, Range, Snapshot, Store, Write } from "../../store/store.ts";
 import type { Scope } from "../../store/transact.ts";
 
-/** How often one page may be overtaken by other writers. */
+/** How often one page may lose to concurrent writers. */
 const attemptsMax = 50;
 const pageEntries = 64;
 
@@ -16,16 +16,16 @@ export interface RestoredInPlace {
   readonly written: number;
   readonly removed: number;
   readonly same: number;
-  /** The last commit's, or the current one when nothing had to be changed. */
+  /** The revision of the last commit, or the current one if nothing had to be changed. */
   readonly revision: number;
 }
 
-/** Who holds what is a matter of now: restoring a past hold would give a resource to an agent that is gone. */
+/** Leases describe the present: restoring a past one would give a resource to an agent that is gone. */
 const isLease = (key: string): boolean => key.startsWith("lease/");
 
 /**
- * Makes the namespace say what it said at another moment, as new commits on top: nothing is lost, versions and tokens keep growing, and history shows who did it.
- * Page by page, each with checks on what it replaces: what others write in between is met again, and overwritten or left as the past wants it.
+ * Restores the namespace's state of another moment as new commits: nothing is lost, versions and tokens keep increasing, and history shows who did it.
+ * It works page by page, with checks on what it replaces. Concurrent writes make a page fail and be read again, so the result matches the past state.
  */
 export async function restoreInPlace(
   scope: Scope,
@@ -59,7 +59,7 @@ interface Page {
 async function commitPage(scope: Scope, store: Store, past: (range: Range, limit: number) => Promise<Snapshot>, range: Range): Promise<Page> {
   for (let attempt = 1; attempt <= attemptsMax; attempt += 1) {
     const [was, is] = [await past(range, pageEntries), await store.read(range, { limit: pageEntries })];
-    // Both are known up to the nearer of their ends, and one commit carries so much.
+    // Both snapshots are complete up to the nearer of their ends, and one commit has limited space.
     const end = [...[was, is].flatMap(({ entries, more }) => (more ? [(entries.at(-1) as Entry).key] : [])), ...fullAt(was.entries)].sort(compareKeys)[0];
     const within = ({ key }: Entry): boolean => (end === undefined || compareKeys(key, end) <= 0) && !isLease(key);
     const change = changesBetween(was.entries.filter(within), is.entries.filter(within), is.nowMs);
@@ -74,7 +74,7 @@ async function commitPage(scope: Scope, store: Store, past: (range: Range, limit
   });
 }
 
-/** The key with which long values have filled a commit. */
+/** The key at which long values have filled a commit. */
 function fullAt(entries: readonly Entry[]): string[] {
   let bytes = 0;
   for (const { key, value } of entries) {
@@ -89,7 +89,7 @@ function changesBetween(was: readonly Entry[], is: readonly Entry[], nowMs: numb
   const checks: Check[] = [];
   const writes: Write[] = [];
   let same = 0;
-  // What would have expired since is not brought back.
+  // Entries that would have expired since are not restored.
   for (const entry of was.filter((one) => isLive(one, nowMs))) {
     const current = now.get(entry.key);
     now.delete(entry.key);

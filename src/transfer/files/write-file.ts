@@ -7,7 +7,7 @@ import { createGzip } from "node:zlib";
 import { HoldfastError, invalidInput } from "../../kernel/errors.ts";
 import { randomHex } from "../../kernel/ids.ts";
 
-/** Lines gathered for one write: each on its own would cost more than making it. */
+/** Lines are collected into chunks of this length: writing each one separately would cost more than producing it. */
 const chunkLength = 65_536;
 
 export async function* chunksOf(lines: AsyncIterable<string>): AsyncGenerator<string> {
@@ -22,13 +22,13 @@ export async function* chunksOf(lines: AsyncIterable<string>): AsyncGenerator<st
 }
 
 export interface FileOptions {
-  /** A file of this name is replaced; otherwise it is refused. */
+  /** True: an existing file is replaced. False: it is an error. */
   readonly replaces: boolean;
   readonly signal?: AbortSignal;
 }
 
 /**
- * Writes a file whole or not at all: under a passing name beside it, made durable, then renamed. Compressed where the name ends in .gz.
+ * Writes a file completely or not at all: under a temporary name in the same folder, made durable, then renamed. Compressed if the name ends in .gz.
  * It may contain anything that agents stored, so only its owner may read it.
  */
 export async function writeFile(path: string, lines: AsyncIterable<string>, { replaces, signal }: FileOptions): Promise<void> {

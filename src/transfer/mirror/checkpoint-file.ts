@@ -8,7 +8,7 @@ import { fromYaml, toYaml } from "./yaml-text.ts";
 
 const format = "holdfast-research-checkpoint-1";
 
-/** File keys, in the order in which people want to read them, and the record's own names. */
+/** Maps file keys, in reading order, to the record's names. */
 const names = {
   format: "format",
   id: "id",
@@ -34,7 +34,7 @@ export function checkpointToYaml(checkpoint: ResearchCheckpoint): string {
   return toYaml(Object.fromEntries(Object.entries(names).flatMap(([key, name]) => (record[name] === undefined ? [] : [[key, record[name] as Json]]))));
 }
 
-/** The record that `checkpointToYaml` wrote, checked like a caller's. */
+/** Reads a record written by `checkpointToYaml`, with the same checks as for a caller's input. */
 export function checkpointFromYaml(text: string): ResearchCheckpoint {
   const fields = requireFields(fromYaml(text), "file", Object.keys(names));
   if (fields.format !== format) throw invalidInput("format", `must be ${format}`);

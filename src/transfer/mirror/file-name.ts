@@ -1,12 +1,12 @@
 import { createHash } from "node:crypto";
 
 const stemBytesMax = 120;
-/** Names that mean a device on Windows, whatever ends them. */
+/** Names that mean a device on Windows, with any extension. */
 const devices = /^(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$)/;
 
 /**
- * A file name for an id: itself where every system keeps it apart from all others, else something readable with a digest of the id.
- * Upper case and decomposed letters count as unsafe: some file systems take "API" for "api", or give another form back.
+ * A file name for an id: the id itself if it is safe and unique on every system, otherwise a readable form with a digest of the id.
+ * Upper case and decomposed letters are unsafe: some file systems treat "API" as "api", or return another form.
  */
 export function fileNameOf(id: string): string {
   const plain = id

@@ -4,20 +4,20 @@ import { dirname, join, resolve } from "node:path";
 import { HoldfastError } from "../../kernel/errors.ts";
 import { randomHex } from "../../kernel/ids.ts";
 
-/** More than any record can make of itself. */
+/** Larger than any record can become. */
 const fileBytesMax = 4 * 1024 * 1024;
 const nameBytesMax = 200;
 
 /**
- * Writes one file inside a folder, whole or not at all, readable by its owner only. Folders that are missing are made, for the owner only.
- * Nothing leads out of the folder: names are plain names, and a symbolic link in the place of the folder, a folder below it or the file is refused.
+ * Writes one file inside a folder, completely or not at all, readable only by its owner. Missing folders are created, also for the owner only.
+ * Writes cannot leave the folder: names must be plain, and a symbolic link in place of the folder, a subfolder or the file is rejected.
  */
 export async function writeMirrorFile(folder: string, below: readonly string[], name: string, text: string): Promise<string> {
   const target = await requireFolder(folder, below);
   const path = join(target, requireName(name));
   const found = await lstat(path).catch(absent);
   if (found !== undefined && !found.isFile()) throw refused("The mirror's file is not a regular file.");
-  // The rename replaces a name, never what a link put there in the meantime points to.
+  // The rename replaces the name itself and never follows a link that was put there in the meantime.
   const temporary = join(target, `.${randomHex(16)}.tmp`);
   try {
     const file = await open(temporary, constants.O_CREAT | constants.O_EXCL | constants.O_WRONLY | (constants.O_NOFOLLOW ?? 0), 0o600);
@@ -36,7 +36,7 @@ export async function writeMirrorFile(folder: string, below: readonly string[], 
   return path;
 }
 
-/** The text of one mirror file. A symbolic link and a file too large to be ours are refused. */
+/** The text of one mirror file. Symbolic links and files too large to be a mirror file are rejected. */
 export async function readMirrorFile(path: string): Promise<string> {
   const found = await lstat(path);
   if (!found.isFile()) throw refused("A mirror file must be a regular file.");
@@ -44,7 +44,7 @@ export async function readMirrorFile(path: string): Promise<string> {
   return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(await readFile(path));
 }
 
-/** The folder and those below it, made where missing; each a real folder in the place it seems to be. */
+/** Creates missing folders and checks that each is a real folder at its apparent location. */
 async function requireFolder(folder: string, below: readonly string[]): Promise<string> {
   let target = resolve(folder);
   await requireRealFolder(target, true);
@@ -62,7 +62,7 @@ async function requireRealFolder(target: string, recursive: boolean): Promise<vo
   if (found === undefined) {
     if (recursive) await mkdir(dirname(target), { recursive: true, mode: 0o700 });
     await mkdir(target, { mode: 0o700 }).catch((error: NodeJS.ErrnoException) => {
-      // Another process was faster; what it made is looked at below like any other.
+      // Another process was faster; the folder it created is checked below like any other.
       if (error.code !== "EEXIST") throw error;
     });
   }

@@ -26,14 +26,14 @@ const names = {
   questions: "questions",
 } as const satisfies Record<string, keyof Note | "format">;
 
-/** Markdown as it was given, under a front matter with everything else; one line break is added at the end. */
+/** The note's Markdown unchanged, after front matter with all other fields; one line break is added at the end. */
 export function noteToMarkdown(note: Note): string {
   const record: Record<string, unknown> = { ...note, format, savedAtMs: new Date(note.savedAtMs).toISOString() };
   const matter = toYaml(Object.fromEntries(Object.entries(names).flatMap(([key, name]) => (record[name] === undefined ? [] : [[key, record[name] as Json]]))));
   return `${fence}${matter}${fence}${note.content}\n`;
 }
 
-/** The record that `noteToMarkdown` wrote, checked like a caller's. */
+/** Reads a record written by `noteToMarkdown`, with the same checks as for a caller's input. */
 export function noteFromMarkdown(text: string): Note {
   const end = text.indexOf(`\n${fence}`, fence.length - 1);
   if (!text.startsWith(fence) || end === -1) throw invalidInput("file", "must begin with front matter between two lines of three dashes");

@@ -7,13 +7,13 @@ import { noteToMarkdown } from "./note-file.ts";
 export interface MirrorFolders {
   readonly checkpointDir: string;
   readonly knowledgeDir: string;
-  /** The default namespace's files lie in the folders themselves, another's in a folder of its own below them. */
+  /** Files of the default namespace are directly in the folders, those of other namespaces in a subfolder each. */
   readonly namespace: string;
 }
 
 export const defaultNamespace = "default";
 
-/** `checkpoints/2026-01-10T23-45-00_slug.yaml`, `knowledge/limits.md`, `knowledge/@shipping/limits.md`; of the namespace team: `checkpoints/@@team/…`. */
+/** `checkpoints/2026-01-10T23-45-00_slug.yaml`, `knowledge/limits.md`, `knowledge/@shipping/limits.md`; for the namespace team: `checkpoints/@@team/…`. */
 export function openMirror({ checkpointDir, knowledgeDir, namespace }: MirrorFolders): Mirror {
   const below = namespace === defaultNamespace ? [] : [`@@${fileNameOf(namespace)}`];
   return {

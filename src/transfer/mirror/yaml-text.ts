@@ -2,7 +2,7 @@ import { Document, parseDocument } from "yaml";
 import { invalidInput } from "../../kernel/errors.ts";
 import type { Json } from "../../kernel/json.ts";
 
-/** Plain YAML 1.2 in a form that git and people like: keys in the order given, long texts as blocks, no folding, no anchors. */
+/** Plain YAML 1.2 that suits git and readers: keys in the given order, long texts as blocks, no folding, no anchors. */
 export const toYaml = (value: { readonly [field: string]: Json }): string =>
   new Document(value, { version: "1.2", schema: "core", aliasDuplicateObjects: false }).toString({ lineWidth: 0, doubleQuotedAsJSON: true });
 

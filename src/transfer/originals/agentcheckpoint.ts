@@ -2,7 +2,7 @@ import { readDatabaseCopy, rowsOf } from "./database-copy.ts";
 import { parseJson } from "./parse-json.ts";
 import type { FoundRecord, Problem, Reading } from "./reading.ts";
 
-/** AgentCheckpoint keeps one table: `checkpoints(key, value, version, updated_at)`, values as JSON text. */
+/** AgentCheckpoint has one table, `checkpoints(key, value, version, updated_at)`, with values as JSON text. */
 export function readAgentCheckpoint(path: string): Promise<Reading> {
   return readDatabaseCopy(path, (database) => {
     const records: FoundRecord[] = [];

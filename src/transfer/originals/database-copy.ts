@@ -6,12 +6,12 @@ import { loadSqliteDriver } from "../../engines/sqlite/driver.ts";
 import { HoldfastError, invalidInput } from "../../kernel/errors.ts";
 
 const attemptsMax = 5;
-/** What SQLite keeps beside a database that was not closed properly or is in use. */
+/** The files that SQLite keeps next to a database that is in use or was not closed properly. */
 const companions = ["-wal", "-journal"] as const;
 
 /**
- * Reads a private copy of another program's database. Opening the file itself, even read-only, would leave a `-shm` beside it,
- * and could fold its write-ahead log into it: an original must stay as it is to the byte.
+ * Reads a private copy of another program's database. Opening the file itself, even read-only, would leave a `-shm` file next to it
+ * and could merge its write-ahead log into it. The original must not change by a single byte.
  */
 export async function readDatabaseCopy<Answer>(path: string, read: (database: SqlDatabase) => Answer): Promise<Answer> {
   const driver = await loadSqliteDriver();
@@ -21,7 +21,7 @@ export async function readDatabaseCopy<Answer>(path: string, read: (database: Sq
     await copyWhole(path, copy);
     const database = driver.open(copy);
     try {
-      // Whether it is a database at all shows only when it is read.
+      // Only a read shows whether the file is a database at all.
       tablesOf(database);
       return read(database);
     } finally {
@@ -35,7 +35,7 @@ export async function readDatabaseCopy<Answer>(path: string, read: (database: Sq
   }
 }
 
-/** The files belong together only if none changed while they were copied. */
+/** The files are consistent only if none changed while they were copied. */
 async function copyWhole(from: string, to: string): Promise<void> {
   for (let attempt = 0; attempt < attemptsMax; attempt += 1) {
     const before = await stateOf(from);
@@ -67,8 +67,8 @@ interface Rows {
 }
 
 /**
- * Rows of one table, or why they cannot be read: one damaged table does not hide the others. Text is fetched as bytes:
- * as text it would end at its first NUL, and a key would be taken for another.
+ * The rows of one table, or why they cannot be read, so that a damaged table does not hide the others. Text is fetched as bytes:
+ * otherwise it would end at its first NUL, and one key would be mistaken for another.
  */
 export function rowsOf(database: SqlDatabase, table: string, columns: readonly string[], orderBy: string): Rows {
   const selected = columns.map((column) => `CASE typeof(${column}) WHEN 'text' THEN CAST(${column} AS BLOB) WHEN 'blob' THEN NULL ELSE ${column} END AS ${column}`);
@@ -83,7 +83,7 @@ export function rowsOf(database: SqlDatabase, table: string, columns: readonly s
   }
 }
 
-/** 0 where the table cannot be read. */
+/** Returns 0 if the table cannot be read. */
 export function countRows(database: SqlDatabase, table: string): number {
   try {
     return (database.prepare(`SELECT count(*) AS count FROM ${table}`).get() as { readonly count: number }).count;

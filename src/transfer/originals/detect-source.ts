@@ -9,10 +9,10 @@ import { sourceNames } from "./reading.ts";
 import type { FoundFile } from "./walk-folder.ts";
 import { readTextFile, walkFolder } from "./walk-folder.ts";
 
-/** Files looked into before giving up. */
+/** The most files to inspect. */
 const looksMax = 500;
 
-/** Whose store this is, by what is in it; names of files and folders are only habits. */
+/** Determines the system that wrote these files by their content; names of files and folders are only conventions. */
 export async function detectSource(path: string): Promise<SourceName> {
   if ((await stat(path)).isFile() && (await isDatabase(path))) return detectDatabase(path);
   const seen = new Set<SourceName>();

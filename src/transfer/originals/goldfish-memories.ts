@@ -6,14 +6,14 @@ import { parseYaml, splitFrontMatter } from "./front-matter.ts";
 import { isObject, textOf, textsOf } from "./parse-json.ts";
 import type { FoundRecord, Reading } from "./reading.ts";
 
-/** What a file of a `.memories` folder holds: an entry, something that has no counterpart, or nothing that can be read. */
+/** The content of a file in a `.memories` folder: an entry, something without a counterpart, or something unreadable. */
 export type Memory = FoundRecord | { readonly other: string } | { readonly reason: string };
 
-/** The fields of a Goldfish checkpoint, version 5 and later: in front matter, or in JSON as a sister program wrote it. */
+/** Recognises the fields of a Goldfish checkpoint, version 5 and later: in front matter, or in JSON written by a related program. */
 export const isMemoryMatter = ({ id, timestamp }: Readonly<Record<string, unknown>>): boolean =>
   typeof id === "string" && id.startsWith("checkpoint_") && (typeof timestamp === "string" || typeof timestamp === "number" || timestamp instanceof Date);
 
-/** `.memories/<day>/<time>_<hash>.md`, with briefs (once called plans) in a folder beside the days. */
+/** Reads `.memories/<day>/<time>_<hash>.md`; briefs (formerly plans) are in a folder next to the days. */
 export function readMemoryFile(text: string, name: string, workspaceName: string): Memory {
   const { matter, body } = splitFrontMatter(text);
   if (matter === undefined) return { other: "Markdown files without front matter" };
@@ -21,7 +21,7 @@ export function readMemoryFile(text: string, name: string, workspaceName: string
   if ("reason" in parsed) return parsed;
   const { fields } = parsed;
   if (isMemoryMatter(fields)) return memoryToEntry(fields, body, name, workspaceName);
-  return typeof fields.title === "string" && typeof fields.status === "string" ? { other: "briefs and plans" } : { reason: "is no checkpoint: id or timestamp is missing" };
+  return typeof fields.title === "string" && typeof fields.status === "string" ? { other: "briefs and plans" } : { reason: "is not a checkpoint: id or timestamp is missing" };
 }
 
 export function memoryToEntry(fields: Readonly<Record<string, unknown>>, body: string, name: string, workspaceName: string): FoundRecord | { readonly reason: string } {
@@ -51,13 +51,13 @@ export function memoryToEntry(fields: Readonly<Record<string, unknown>>, body: s
   return { kind: "journal entry", where: name, entry, workspaceName, adjusted };
 }
 
-/** ISO text; seconds or milliseconds in what sister programs wrote. */
+/** ISO text, or seconds or milliseconds in files of related programs. */
 function timeOf(value: unknown): number {
   const ms = typeof value === "number" ? (value > 1e10 ? value : value * 1000) : typeof value === "string" ? Date.parse(value) : Number.NaN;
   return Number.isNaN(new Date(ms).getTime()) ? Number.NaN : ms;
 }
 
-/** The project that a `.memories` folder, or anything in it, belongs to. */
+/** The project that contains this `.memories` folder or this file in it. */
 export function projectOf(path: string): Reading["project"] {
   const parts = path.split(sep);
   const memories = parts.lastIndexOf(".memories");

@@ -6,16 +6,16 @@ import type { FoundRecord, LeftBehind, Problem, Reading } from "./reading.ts";
 import { readTextFile, walkFolder } from "./walk-folder.ts";
 
 /**
- * COA Goldfish writes one JSON file for each thing: `<workspace>/checkpoints/<day>/<id>.json`, in earlier versions
+ * COA Goldfish writes one JSON file per item: `<workspace>/checkpoints/<day>/<id>.json`, in earlier versions
  * `memories/<workspace>/sessions/<day>/<session>/checkpoint-….json`. Version 5 and later keep Markdown in each project's `.memories` folder.
- * A file's content says what it is, so that folder names need not be trusted.
+ * The kind of a file is determined by its content, so folder names need not be trusted.
  */
 export async function readGoldfish(path: string): Promise<Reading> {
   const records: FoundRecord[] = [];
   const problems: Problem[] = [];
   const others = new Map<string, number>();
   const project = projectOf(path);
-  // A copy made elsewhere goes by its folder's name.
+  // A copy in another location is named after its folder.
   const workspaceName = project?.workspaceName ?? basename(path, ".md");
   for (const file of await walkFolder(path, [".json", ".db", ".md"], problems)) {
     if (file.name.endsWith(".db")) {
@@ -29,14 +29,14 @@ export async function readGoldfish(path: string): Promise<Reading> {
     else if ("other" in memory) others.set(memory.other, (others.get(memory.other) ?? 0) + 1);
     else records.push(memory);
   }
-  // A session's highlights are gathered in the order in which they were noted.
+  // A session's highlights are collected in the order in which they were saved.
   records.sort((a, b) => timeOf(a) - timeOf(b));
   return { source: "goldfish", records, problems, leftBehind: [...others].map(leftBehind), project };
 }
 
 const timeOf = (record: FoundRecord): number => (record.kind === "journal entry" ? record.entry.createdAtMs : 0);
 
-const leftBehind = ([type, count]: readonly [string, number]): LeftBehind => ({ what: type, count, reason: "Only checkpoints have a counterpart here, the journal." });
+const leftBehind = ([type, count]: readonly [string, number]): LeftBehind => ({ what: type, count, reason: "Only checkpoints can be imported, as journal entries." });
 
 function readMemory(text: string, name: string, projectName: string): FoundRecord | { readonly other: string } | { readonly reason: string } {
   let memory: unknown;
@@ -71,8 +71,8 @@ function readMemory(text: string, name: string, projectName: string): FoundRecor
   return { kind: "journal entry", where: name, entry, workspaceName };
 }
 
-/** To-do lists carry no type; everything else names its own. */
+/** To-do lists have no type; everything else names its own. */
 function describeOther(memory: Readonly<Record<string, unknown>>): { readonly other: string } | { readonly reason: string } {
   if (typeof memory.type === "string") return { other: `memories of type ${memory.type.slice(0, 40)}` };
-  return Array.isArray(memory.items) ? { other: "to-do lists" } : { reason: "is nothing that Goldfish writes" };
+  return Array.isArray(memory.items) ? { other: "to-do lists" } : { reason: "is not in a form that Goldfish writes" };
 }

@@ -1,6 +1,6 @@
 import type { Json } from "../../kernel/json.ts";
 
-/** Others write NaN and Infinity into their JSON, which is none: such a value is reported, not guessed at. */
+/** Some programs write NaN and Infinity, which are not JSON. Such a value is reported instead of guessed. */
 export function parseJson(text: unknown): { readonly value: Json } | { readonly reason: string } {
   if (typeof text !== "string") return { reason: "its value is not text" };
   try {
@@ -14,5 +14,5 @@ export const isObject = (value: unknown): value is Readonly<Record<string, unkno
 
 export const textsOf = (value: unknown): readonly string[] => (Array.isArray(value) ? value.filter((item) => typeof item === "string") : []);
 
-/** Empty text says as much as none. */
+/** Empty text counts as absent. */
 export const textOf = (value: unknown): string | undefined => (typeof value === "string" && value.trim() !== "" ? value : undefined);

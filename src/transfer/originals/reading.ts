@@ -8,21 +8,21 @@ import type { ForeignRun } from "../../domain/workflows/adopt-run.ts";
 export const sourceNames = ["agentcheckpoint", "sidecar", "goldfish", "sage", "mirror"] as const;
 export type SourceName = (typeof sourceNames)[number];
 
-/** One thing that was found, in the words of its kind's domain module. */
+/** One record that was found, in the form of its kind's domain module. */
 export type Found =
   | { readonly kind: "state"; readonly state: ForeignState }
   | { readonly kind: "run"; readonly run: ForeignRun }
   | { readonly kind: "session"; readonly session: ForeignSession }
-  | { readonly kind: "journal entry"; readonly entry: ForeignEntry /** Goldfish knows a workspace by its name alone. */; readonly workspaceName: string }
+  | { readonly kind: "journal entry"; readonly entry: ForeignEntry /** Goldfish identifies workspaces only by name. */; readonly workspaceName: string }
   | { readonly kind: "research checkpoint"; readonly checkpoint: ForeignCheckpoint }
   | { readonly kind: "note"; readonly note: ForeignNote };
 
 export type FoundRecord = Found & {
   /** The file or row it came from, for the report. */
   readonly where: string;
-  /** Who wrote it there; becomes the label beside the importing writer. */
+  /** The author in the source; becomes the agent label next to the importing writer. */
   readonly author?: string;
-  /** What has no place here as it was, and what was made of it. */
+  /** What had to be changed to fit here, and into what. */
   readonly adjusted?: readonly string[];
 };
 
@@ -31,20 +31,20 @@ export interface Problem {
   readonly reason: string;
 }
 
-/** Kinds of things that are not brought in on purpose. */
+/** Kinds of things that are deliberately not imported. */
 export interface LeftBehind {
   readonly what: string;
   readonly count: number;
   readonly reason: string;
 }
 
-/** Everything a source holds: nothing is passed over in silence. */
+/** Everything a source contains; nothing is skipped silently. */
 export interface Reading {
   readonly source: SourceName;
   readonly records: readonly FoundRecord[];
   readonly problems: readonly Problem[];
   readonly leftBehind: readonly LeftBehind[];
-  /** Whose files these are, where they lie in the project itself. */
+  /** The project that the files belong to, if they are inside it. */
   readonly project?: { readonly folder: string; readonly workspaceName: string };
 }
 

@@ -6,15 +6,15 @@ import { isObject, textOf, textsOf } from "./parse-json.ts";
 type Fields = Readonly<Record<string, unknown>>;
 
 /**
- * Sage checks none of its words, and has fields that have no counterpart here. A word that is not allowed becomes a neutral one and stays
- * readable in the text beside it; a field without a place becomes a contribution that says what it was. The report lists both.
+ * Sage does not validate its words and has fields without a counterpart here. A word that is not allowed becomes a neutral one and stays
+ * readable in the text beside it. A field without a counterpart becomes a contribution that names the field. The report lists both.
  */
 export function contentOf(fields: Fields, knownIds: ReadonlySet<string>): { readonly content: ResearchContent; readonly adjusted: readonly string[] } {
   const adjusted: string[] = [];
   const action = isObject(fields.action) ? fields.action : {};
   const goal = textOf(action.goal);
   const parent = textOf(fields.parent_checkpoint);
-  if (parent !== undefined && !knownIds.has(parent)) adjusted.push(`it continues ${parent}, which is not there`);
+  if (parent !== undefined && !knownIds.has(parent)) adjusted.push(`it continues ${parent}, which does not exist`);
   const contributions = [...listOf(fields.unique_contributions).flatMap((each) => contribution(each, adjusted)), ...withoutPlace(fields, adjusted)];
   return {
     content: {

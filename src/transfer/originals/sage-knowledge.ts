@@ -7,10 +7,10 @@ import { readTextFile } from "./walk-folder.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Notes lie in a folder called knowledge, unless the folder given is itself that one. */
+/** Notes are in a folder called knowledge, unless the given folder is that folder itself. */
 export const isKnowledgeFile = (name: string, rootName: string): boolean => name.split("/").slice(0, -1).includes("knowledge") || (rootName === "knowledge" && name !== rootName);
 
-/** A note's file has its text; the index says what it is called and what it is for. Files that the index does not name speak for themselves. */
+/** A note's file contains its text; the index has its id, keywords and scope. For files missing from the index, their own front matter is used. */
 export async function readNotes(files: readonly FoundFile[], problems: Problem[]): Promise<readonly FoundRecord[]> {
   const index = await readIndex(files, problems);
   const records: FoundRecord[] = [];
@@ -19,7 +19,7 @@ export async function readNotes(files: readonly FoundFile[], problems: Problem[]
     const path = [...index.keys()].find((candidate) => file.name === candidate || file.name.endsWith(`/${candidate}`));
     const items = path === undefined ? [undefined] : (index.get(path) as readonly Fields[]);
     if (path !== undefined) index.delete(path);
-    // Each item that names the file is a note of its own.
+    // Each index item that names the file is a separate note.
     for (const item of items) {
       const result = "text" in read ? notesOf(read.text, item, file.name) : read;
       if ("reason" in result) problems.push({ where: file.name, reason: result.reason });
@@ -80,5 +80,5 @@ function notesOf(text: string, item: Fields | undefined, where: string): { reado
 
 const skillsOf = (skill: unknown): readonly string[] => (typeof skill === "string" ? [skill] : textsOf(skill));
 
-/** To-dos that are done are kept and not recalled. */
+/** Completed to-dos are kept but not recalled. */
 const statusOf = (status: string | undefined): (typeof statuses)[number] => (status === "done" ? "archived" : (statuses.find((each) => each === status) ?? "active"));

@@ -1,8 +1,8 @@
-/** The sections that Sage writes below a checkpoint's front matter, in its order. Any other heading is part of the surrounding text. */
+/** The sections that Sage writes below a checkpoint's front matter, in this order. Any other heading is part of the surrounding text. */
 const headings = ["Thesis", "Key Evidence", "Reasoning Trace", "Open Questions", "Sources", "Tensions", "Unique Contributions", "Code References"] as const;
 type Heading = (typeof headings)[number];
 
-/** A checkpoint's body as the fields that Sage's YAML files had. */
+/** Converts a checkpoint's body to the fields of Sage's YAML files. */
 export function fieldsOfMarkdown(body: string): Readonly<Record<string, unknown>> {
   const { question, sections } = sectionsOf(body);
   const unread: string[] = [];
@@ -44,7 +44,7 @@ function sectionsOf(body: string): { readonly question: string; readonly section
   return { question: (texts.get("question") ?? []).join("\n").trim().replace(/^# /, "").trim(), sections };
 }
 
-/** Lines that begin with a dash; lines that do not continue the one before. */
+/** Each line that begins with a dash starts an item; other lines continue the previous item. */
 function itemsOf(section: string | undefined): readonly string[] {
   const items: string[] = [];
   for (const line of (section ?? "").split("\n")) {

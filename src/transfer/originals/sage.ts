@@ -9,8 +9,8 @@ import { fieldsOfMarkdown } from "./sage-markdown.ts";
 import { readTextFile, walkFolder } from "./walk-folder.ts";
 
 /**
- * Sage's folder (`~/.sage`, or `.sage` in a project) has `checkpoints/<id>.md` (in earlier versions `.yaml`) and `knowledge/index.yaml`
- * with Markdown files below it. A folder of checkpoints alone will do, and so will a project that has such a folder.
+ * Sage's folder (`~/.sage`, or `.sage` in a project) contains `checkpoints/<id>.md` (in earlier versions `.yaml`) and `knowledge/index.yaml`
+ * with Markdown files below it. A folder with only checkpoints is accepted too, and so is a project with a `.sage` folder.
  */
 export async function readSage(path: string): Promise<Reading> {
   const problems: Problem[] = [];
@@ -24,7 +24,7 @@ export async function readSage(path: string): Promise<Reading> {
     if ("reason" in checkpoint) problems.push({ where: file.name, reason: checkpoint.reason });
     else read.push({ ...checkpoint, where: file.name });
   }
-  // A later one may name an earlier one, never the other way round.
+  // A later checkpoint may refer to an earlier one, never the other way round.
   read.sort((a, b) => a.savedAtMs - b.savedAtMs);
   const knownIds = new Set(read.map(({ id }) => id));
   const checkpoints = read.map(({ id, savedAtMs, fields, where }): FoundRecord => {
@@ -34,10 +34,10 @@ export async function readSage(path: string): Promise<Reading> {
   return { source: "sage", records: [...checkpoints, ...(await readNotes(knowledge, problems))], problems, leftBehind: [] };
 }
 
-/** A project's own files are none of Sage's. */
+/** In a project, only the `.sage` folder contains Sage's files. */
 const rootOf = async (path: string): Promise<string> => ((await lstat(join(path, ".sage")).catch(() => undefined))?.isDirectory() ? join(path, ".sage") : path);
 
-/** Checkpoints lie in a folder of that name, unless the folder given is itself one of checkpoints. */
+/** Checkpoints are in a folder called checkpoints, unless the given folder or file is itself one. */
 const isCheckpointFile = (name: string, rootName: string): boolean =>
   name.split("/").slice(0, -1).includes("checkpoints") || (!name.includes("/") && (rootName === "checkpoints" || rootName === name));
 
@@ -68,12 +68,12 @@ const markdownFields = (matter: Readonly<Record<string, unknown>>, body: string)
   action: { goal: matter.action_goal, type: matter.action_type },
 });
 
-/** An id begins with its time. */
+/** Sage's ids begin with a time, which serves as a fallback. */
 function timeOf(ts: unknown, id: string): number {
   const stated = sageTime(ts);
   const [, day, hours, minutes, seconds] = /^(\d{4}-\d{2}-\d{2})T(\d{2})-(\d{2})-(\d{2})/.exec(id) ?? [];
   return Number.isNaN(stated) && day !== undefined ? Date.parse(`${day}T${hours}:${minutes}:${seconds}Z`) : stated;
 }
 
-/** Unquoted times are read as dates by the YAML of that version. */
+/** YAML 1.1 reads unquoted times as dates. */
 const sageTime = (value: unknown): number => (value instanceof Date ? value.getTime() : typeof value === "string" ? Date.parse(value) : Number.NaN);

@@ -7,7 +7,7 @@ import type { Found, FoundRecord, LeftBehind, Problem, Reading } from "./reading
 type Row = Readonly<Record<string, unknown>>;
 type Read = { readonly found: Found } | { readonly reason: string };
 
-/** The sidecar's tables: kv_store, workflows with step_outputs, sessions; and leases and history, which stay behind. */
+/** Reads the sidecar's tables kv_store, workflows with step_outputs, and sessions. Leases and history are not imported. */
 export function readSidecar(path: string): Promise<Reading> {
   return readDatabaseCopy(path, (database) => {
     const records: FoundRecord[] = [];
@@ -74,15 +74,15 @@ function readSteps(database: SqlDatabase, problems: Problem[]): ReadonlyMap<stri
   return byRun;
 }
 
-/** A claim there has no end in time, so it cannot be distinguished from an abandoned one: the run becomes claimable. */
+/** Claims in the sidecar never expire, so a live claim cannot be distinguished from an abandoned one: the run becomes claimable. */
 const statuses = { created: "created", claimed: "created", running: "running", done: "done", failed: "failed", cancelled: "cancelled" } as const;
 
 function runOf({ run_id, name, status, tags_json, agent_id, last_step, created_at }: Row, steps: readonly Step[]): Read {
   if (typeof run_id !== "string" || typeof name !== "string") return { reason: "its id or name is not text" };
   if (typeof created_at !== "number") return { reason: "its time is not a number" };
-  if (typeof status !== "string" || !Object.hasOwn(statuses, status)) return { reason: `its status ${JSON.stringify(status)} is none of ${Object.keys(statuses).join(", ")}` };
+  if (typeof status !== "string" || !Object.hasOwn(statuses, status)) return { reason: `its status ${JSON.stringify(status)} is not one of ${Object.keys(statuses).join(", ")}` };
   const tags = parseJson(tags_json);
-  if ("reason" in tags || !isObject(tags.value) || Object.values(tags.value).some((tag) => typeof tag !== "string")) return { reason: "its tags are not a map of texts" };
+  if ("reason" in tags || !isObject(tags.value) || Object.values(tags.value).some((tag) => typeof tag !== "string")) return { reason: "its tags are not an object of strings" };
   const formerAgent = textOf(agent_id);
   return {
     found: {

@@ -5,7 +5,7 @@ import { HoldfastError, invalidInput } from "../../kernel/errors.ts";
 import type { Problem } from "./reading.ts";
 
 export interface FoundFile {
-  /** Below the folder, with forward slashes. */
+  /** The path below the folder, with forward slashes. */
   readonly name: string;
   readonly path: string;
 }
@@ -15,8 +15,8 @@ const filesMax = 200_000;
 const fileBytesMax = 4 * 1024 * 1024;
 
 /**
- * Every regular file below a folder whose name ends so, in the order of their names. Symbolic links are reported and never followed,
- * so that nothing outside the folder is read. A single file is a folder of one.
+ * Lists every regular file below a folder that has one of these endings, in name order. Symbolic links are reported and never followed,
+ * so that nothing outside the folder is read. A single file counts as a folder with one file.
  */
 export async function walkFolder(root: string, endings: readonly string[], problems: Problem[]): Promise<readonly FoundFile[]> {
   const top = await lstat(root).catch(() => undefined);
@@ -31,8 +31,8 @@ export async function walkFolder(root: string, endings: readonly string[], probl
       const isWanted = endings.some((ending) => item.name.endsWith(ending));
       if (item.isSymbolicLink()) problems.push({ where: name, reason: "is a symbolic link, which is not followed" });
       else if (item.isDirectory() && depth < depthMax) await visit(path, name, depth + 1);
-      else if (item.isDirectory()) problems.push({ where: name, reason: `lies more than ${depthMax} folders deep` });
-      // Names that begin with a dot are what writers leave half written.
+      else if (item.isDirectory()) problems.push({ where: name, reason: `is more than ${depthMax} folders deep` });
+      // Names that begin with a dot are unfinished files of a writer.
       else if (isWanted && item.isFile() && !item.name.startsWith(".")) files.push({ name, path });
       else if (isWanted && !item.isFile()) problems.push({ where: name, reason: "is not a regular file" });
       if (files.length > filesMax) throw new HoldfastError("limit_exceeded", `<path>: more than ${filesMax} files; pass a folder further down`);
@@ -42,15 +42,15 @@ export async function walkFolder(root: string, endings: readonly string[], probl
   return files;
 }
 
-/** The text of a file, or why there is none. */
+/** The text of a file, or the reason why it cannot be read. */
 export async function readTextFile(path: string): Promise<{ readonly text: string } | { readonly reason: string }> {
   try {
-    // Between looking and opening, a link could take the file's place.
+    // A link could replace the file between the listing and this call, so links are not followed here either.
     const file = await open(path, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0));
     try {
       const found = await file.stat();
       if (!found.isFile()) return { reason: "is not a regular file" };
-      if (found.size > fileBytesMax) return { reason: `has ${found.size} bytes; ${fileBytesMax} are read at most` };
+      if (found.size > fileBytesMax) return { reason: `has ${found.size} bytes; the maximum is ${fileBytesMax}` };
       return { text: new TextDecoder("utf-8", { fatal: true }).decode(await file.readFile()) };
     } finally {
       await file.close();

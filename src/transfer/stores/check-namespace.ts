@@ -4,13 +4,13 @@ import { keyRange } from "../../store/ranges.ts";
 import type { Engine, Entry, StoredKey } from "../../store/store.ts";
 import { keyPages, logPages, requestPages } from "./dump-pages.ts";
 
-/** The most that a report names; with more, a backup must be restored anyway. */
+/** The most records that a report names; with more, a backup must be restored anyway. */
 const damagedMax = 50;
 const entriesPerRead = 200;
 
 /**
- * Reads all of a namespace through the store interface, on any engine, and names what is damaged: records that cannot be read, revisions that are missing from
- * the log, and entries that differ from what the log says of them. The namespace may be written to at the same time. `onRecords` receives the number of records read.
+ * Reads all of a namespace through the store interface, on any engine, and reports damage: unreadable records, revisions missing from
+ * the log, and entries that differ from the log. The namespace may be written to at the same time. `onRecords` receives the number of records read.
  */
 export async function checkNamespace(engine: Engine, namespace: string, onRecords: (count: number) => void = () => {}): Promise<readonly string[]> {
   const damaged = new Set<string>();
@@ -42,7 +42,7 @@ const checkLog: Part = async (engine, namespace, note, onRecords) => {
 
 const checkKeys: Part = async (engine, namespace, note, onRecords) => {
   for await (const { facts, records } of keyPages(engine, namespace)) {
-    // Only being copied leaves a namespace readable.
+    // Under any other seal, the namespace cannot be read.
     const readable = facts.seal === undefined || facts.seal.state === "copying" || facts.seal.state === "moving";
     const present = readable ? records.filter((record) => record.present) : [];
     for (let at = 0; at < present.length; at += entriesPerRead) await compareEntries(engine, namespace, present.slice(at, at + entriesPerRead), note);
@@ -65,7 +65,7 @@ async function compareEntries(engine: Engine, namespace: string, keys: readonly 
 }
 
 async function agrees(engine: Engine, namespace: string, stored: StoredKey, entry: Entry | undefined, nowMs: number): Promise<boolean> {
-  // A higher revision: written since the page was read.
+  // A higher revision was written after the page was read.
   if (entry !== undefined && entry.revision !== stored.revision) return entry.revision > stored.revision;
   const { rows } = await engine.log(namespace, { ranges: [keyRange(stored.key)], narrow: true, reverse: true, lenient: true, limit: 1 });
   const newest = rows.find(({ revision }) => revision >= stored.revision);

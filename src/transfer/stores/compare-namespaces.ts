@@ -10,23 +10,23 @@ export interface Side {
 }
 
 export type Comparison =
-  | { readonly equal: true; readonly records: number /** Over every line that was compared. */; readonly sha256: string }
+  | { readonly equal: true; readonly records: number /** The digest of all compared lines. */; readonly sha256: string }
   | { readonly equal: false; readonly difference: string };
 
-/** Up to where the copy is to be equal. */
+/** The moment up to which the copy must be equal. */
 export interface Moment {
   readonly facts: NamespaceFacts;
-  /** Request keys kept until this millisecond may still be joined by others, which the copy need not have; absent if the source has no writers. */
+  /** The source may still add request keys that expire at this millisecond or later, and the copy need not have those. Absent if the source has no writers. */
   readonly requestsMs?: number;
-  /** Told now and then how many records have been compared. */
+  /** Called from time to time with the number of records compared. */
   readonly onRecords?: (count: number) => Promise<void>;
 }
 
 class Difference extends Error {}
 
 /**
- * Is the copy what the source was at the moment of these facts? Both are read again, page by page, and compared record by record; others may keep
- * writing to the source, as long as nothing of it is compacted meanwhile. Request keys that only the copy still has are older than any of the source's: forgotten there since.
+ * Checks that the copy equals the source as of these facts. Both are read again, page by page, and compared record by record. Others may keep
+ * writing to the source, as long as nothing is compacted meanwhile. Request keys that only the copy still has have expired in the source since.
  */
 export async function compareNamespaces(source: Side, copy: Side, { facts, requestsMs, onRecords }: Moment): Promise<Comparison> {
   const seen = new Seen(onRecords);
@@ -39,7 +39,7 @@ export async function compareNamespaces(source: Side, copy: Side, { facts, reque
   });
 }
 
-/** As above, but only what changed after a revision up to which both are known to be equal; the source must stand still. */
+/** Like `compareNamespaces`, but only for changes after a revision up to which both are known to be equal. The source must not change meanwhile. */
 export async function compareChanges(source: Side, copy: Side, facts: NamespaceFacts, after: number, requestsFromMs: number): Promise<Comparison> {
   const seen = new Seen();
   return judged(seen, async () => {
@@ -61,7 +61,7 @@ async function judged(seen: Seen, work: () => Promise<void>): Promise<Comparison
   }
 }
 
-/** What both sides have shown to be equal so far. */
+/** What has been found equal so far. */
 class Seen {
   readonly #hash = createHash("sha256");
   readonly #onRecords: Moment["onRecords"];
@@ -88,7 +88,7 @@ class Seen {
 
 async function compareFacts(seen: Seen, { engine, namespace }: Side, expected: NamespaceFacts): Promise<void> {
   const { facts } = await engine.dump(namespace, { part: "keys" });
-  // The name may differ: a copy can have another.
+  // The names may differ, because a copy can have another name.
   const [found, wanted] = [factsLine("", facts), factsLine("", expected)];
   if (found !== wanted) throw new Difference(`its state: ${found} instead of ${wanted}`);
   seen.line(wanted);
@@ -108,11 +108,11 @@ async function compareInOrder(seen: Seen, source: AsyncIterable<StoredRecord>, c
 async function requireSame(seen: Seen, record: StoredRecord, copied: StoredRecord): Promise<void> {
   const line = recordLine(record);
   if (recordLine(copied) !== line)
-    throw new Difference(nameOf(record) === nameOf(copied) ? `${nameOf(record)} is not the same` : `${nameOf(copied)} is in the place of ${nameOf(record)}`);
+    throw new Difference(nameOf(record) === nameOf(copied) ? `${nameOf(record)} is not the same` : `${nameOf(copied)} was found instead of ${nameOf(record)}`);
   await seen.record(line);
 }
 
-/** A key that was changed since the moment of the facts has another record in the source by now; its earlier value is in the log, which has been compared. */
+/** A key changed after the moment of the facts has another record in the source by now. Its earlier value is in the log, which has already been compared. */
 async function compareKeySets(seen: Seen, source: Side, copy: Side, { revision }: NamespaceFacts): Promise<void> {
   const copied = recordsOf(keyPages(copy.engine, copy.namespace));
   let theirs = await copied.next();
@@ -138,7 +138,7 @@ async function compareRequests(seen: Seen, source: Side, copy: Side, { revision 
   await compareInOrder(seen, kept, copied);
 }
 
-/** Every one that the copy has must be the source's. */
+/** Every request key of the copy must be in the source. */
 async function compareLastRequests(seen: Seen, source: Side, copy: Side, fromMs: number): Promise<void> {
   const last = new Map<string, StoredRequestKey>();
   for await (const request of recordsOf(requestPages(copy.engine, copy.namespace, { keptUntilMs: fromMs }))) last.set(request.key, request);
@@ -158,7 +158,7 @@ async function* before(records: AsyncIterable<StoredRequestKey>, untilMs: number
   }
 }
 
-/** What was there at a revision. Log rows are in order; of the requests every one has to be looked at. */
+/** Records that existed at a revision. Log rows are in order, so reading stops early; request keys are not, so all are checked. */
 async function* until<R extends StoredLogRow | StoredRequestKey>(records: AsyncIterable<R>, revision: number): AsyncGenerator<R> {
   for await (const record of records) {
     const at = record.kind === "log" ? record.revision : record.outcome.revision;
@@ -167,14 +167,14 @@ async function* until<R extends StoredLogRow | StoredRequestKey>(records: AsyncI
   }
 }
 
-/** Each key once, in order: where pages end is every engine's own. */
+/** Each key once, in order, because every engine ends its pages differently. */
 async function* changedKeys({ engine, namespace }: Side, after: number): AsyncGenerator<StoredKey> {
   const keys = new Map<string, StoredKey>();
   for await (const record of recordsOf(changePages(engine, namespace, after))) if (record.kind === "key") keys.set(record.key, record);
   for (const key of [...keys.keys()].sort(compareKeys)) yield keys.get(key) as StoredKey;
 }
 
-/** For a message: identifies the record. Keys may contain any text. */
+/** Identifies the record in a message. Keys may contain any text. */
 function nameOf(record: StoredRecord): string {
   const key = JSON.stringify(record.key.length > 120 ? `${record.key.slice(0, 120)}…` : record.key);
   if (record.kind === "log") return `log row ${record.revision}.${record.seq} (key ${key})`;

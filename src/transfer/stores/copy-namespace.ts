@@ -12,7 +12,7 @@ export interface CopyProgress {
   readonly stage: "copying" | "catching up" | "comparing";
   /** Records handled in this stage. */
   readonly records: number;
-  /** Revisions that the source is ahead. */
+  /** How many revisions the source is ahead. */
   readonly lag?: number;
 }
 
@@ -24,13 +24,13 @@ export interface CopyOptions {
   readonly clock: Clock;
   readonly signal?: AbortSignal;
   readonly onProgress?: (progress: CopyProgress) => void;
-  /** The destination may be what is left of a namespace that was moved away; that is cleared first. */
+  /** The destination may be the remains of a namespace that was moved away; those are cleared first. */
   readonly replacesMoved?: boolean;
   /** Nothing may be written to the source, not even that it is being copied. */
   readonly onlyLooks?: boolean;
 }
 
-/** The destination, made ready; refused when it is the source by another name. */
+/** Prepares the destination; fails if it is the source under another name. */
 export async function beginCopy({ source, destination, by, clock, replacesMoved }: CopyOptions, hold: Hold): Promise<Filling> {
   const facts = await readFacts(source);
   const there = await readFacts(destination);
@@ -39,7 +39,7 @@ export async function beginCopy({ source, destination, by, clock, replacesMoved 
   return openFilling(destination, { clock, job: by, by: hold.by, source: facts, replacesMoved });
 }
 
-/** The long way: all existing data, while others keep writing. `catchUp` copies what they change. */
+/** The long part: copies all existing data while others keep writing. `catchUp` copies what they change. */
 export async function copyEverything(options: CopyOptions, filling: Filling, hold: Hold): Promise<void> {
   const { source, signal, onProgress } = options;
   let records = 0;
@@ -65,7 +65,7 @@ export async function copyEverything(options: CopyOptions, filling: Filling, hol
   }
 }
 
-/** A copy as of one moment, while others keep writing; the source only gets a hold. */
+/** Copies the namespace as of one moment while others keep writing; the only change to the source is a hold. */
 export async function snapshotNamespace(options: CopyOptions): Promise<NamespaceFacts> {
   const { source, clock, onlyLooks } = options;
   const hold = new Hold(source, clock, { onlyLooks, passesMovers: true });
@@ -79,7 +79,7 @@ export async function snapshotNamespace(options: CopyOptions): Promise<Namespace
   }
 }
 
-/** Brings the destination to one moment of the source and says which: afterwards it is what the source was at these facts. */
+/** Brings the destination to one moment of the source and returns the facts of that moment, which the destination then matches. */
 export async function catchUp({ source, signal, onProgress }: CopyOptions, filling: Filling, hold?: Hold): Promise<NamespaceFacts> {
   let records = 0;
   let facts: NamespaceFacts | undefined;
@@ -102,8 +102,8 @@ export async function catchUp({ source, signal, onProgress }: CopyOptions, filli
 }
 
 /**
- * Request keys of commits that are copied: one of a later commit would promise what is not there. From the last one's time on, again:
- * others of the same millisecond may have come since.
+ * Copies the request keys of commits that are already copied: the key of a later commit would promise an effect that is missing.
+ * Continues from the time of the last key, inclusive, because more keys of the same millisecond may have been added.
  */
 async function copyRequests(source: Side, filling: Filling, signal: AbortSignal | undefined): Promise<void> {
   const { log } = filling.progress;

@@ -1,6 +1,6 @@
 import type { DumpPage, Engine, Revision, StoredKey, StoredLogRow, StoredRecord, StoredRequestKey } from "../../store/store.ts";
 
-/** Where a walk through request keys begins: those kept until this time or longer, or those after one of them. */
+/** Where a walk through request keys starts: at those that expire at this time or later, or after a given one of them. */
 export type RequestPlace = { readonly keptUntilMs: number; readonly key?: string };
 
 export const firstRequest: RequestPlace = { keptUntilMs: 0 };
@@ -12,7 +12,7 @@ interface Page<R extends StoredRecord> extends DumpPage {
   readonly records: readonly R[];
 }
 
-/** The log from a revision on, page after page, each of its own moment. */
+/** The log after a revision, page by page; each page is read at a different moment. */
 export async function* logPages(engine: Engine, namespace: string, after = 0): AsyncGenerator<Page<StoredLogRow>> {
   for (let from = after; ; ) {
     await turn();
@@ -44,7 +44,7 @@ export async function* requestPages(engine: Engine, namespace: string, from: Req
   }
 }
 
-/** What changed after a revision: log rows, and behind them the keys they touch. */
+/** Changes after a revision: log rows, followed by the keys they affect. */
 export async function* changePages(engine: Engine, namespace: string, after: Revision): AsyncGenerator<Page<StoredLogRow | StoredKey> & { readonly through: Revision }> {
   for (let from = after; ; ) {
     await turn();
@@ -55,7 +55,7 @@ export async function* changePages(engine: Engine, namespace: string, after: Rev
   }
 }
 
-/** Every record, one after the other. */
+/** The records of all pages, one by one. */
 export async function* recordsOf<R>(pages: AsyncIterable<{ readonly records: readonly R[] }>): AsyncGenerator<R> {
   for await (const { records } of pages) yield* records;
 }

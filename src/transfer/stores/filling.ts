@@ -6,39 +6,39 @@ import type { Engine, NamespaceFacts, Revision, Seal, StoredRecord } from "../..
 import { readFacts } from "./change-seal.ts";
 import type { Side } from "./compare-namespaces.ts";
 
-/** How far a copy has come, kept in the destination's seal: running the same command again continues from here. */
+/** The progress of a copy, kept in the destination's seal so that running the same command again continues from here. */
 export interface Progress {
-  /** Which job fills the namespace, in words: only the same job may continue it. */
+  /** The description of the job that fills the namespace. Only the same job may continue it. */
   readonly by: string;
-  /** What the source had compacted and where it had leapt to when the copy began: another past cannot be continued. */
+  /** The source's compacted revision and base when the copy began. A copy of a different history cannot be continued. */
   readonly compacted: Revision;
   readonly base: Revision;
   readonly stage: "log" | "keys" | "changes" | "verified" | "refuted";
-  /** The log is here up to this revision. */
+  /** The log is copied up to this revision. */
   readonly log: Revision;
-  /** The last key that was walked. */
+  /** The last key that was copied. */
   readonly key?: string;
-  /** Request keys kept until before this are here. */
+  /** Request keys that expire before this time are copied. */
   readonly requestsMs: number;
 }
 
-/** Noting costs a durable write; what was not noted is loaded once more, which changes nothing. */
+/** Saving the progress costs a durable write. Progress that was not saved only means loading the same records again, which changes nothing. */
 const noteEveryMs = 1_000;
 
 export interface FillingOptions {
   readonly clock: Clock;
-  /** What is done, in words: the same words mean the same job. */
+  /** The description of the job; equal descriptions mean the same job. */
   readonly job: string;
-  /** Which run of it this is. */
+  /** Identifies this run of the job. */
   readonly by: string;
   readonly source: Pick<NamespaceFacts, "compacted" | "base" | "revision">;
-  /** The destination may be what is left of a namespace that was moved away; that is cleared first. */
+  /** The destination may be the remains of a namespace that was moved away; those are cleared first. */
   readonly replacesMoved?: boolean;
-  /** What an earlier run left is not gone on with. */
+  /** Do not continue what an earlier run left. */
   readonly beginsAnew?: boolean;
 }
 
-/** A namespace that is sealed because it is being filled by one run of one job. Another run of the same may take it over; then every step of this one is refused. */
+/** A namespace that is sealed while one run of one job fills it. Another run of the same job may take it over; after that, every step of this one is rejected. */
 export class Filling {
   readonly engine: Engine;
   readonly namespace: string;
@@ -48,7 +48,7 @@ export class Filling {
   #notedMs: number;
   progress: Progress;
 
-  /** `seal`: the one that is there now, and is to be replaced by this run's own. */
+  /** `seal`: the current seal, which this run will replace with its own. */
   constructor({ engine, namespace }: Side, { clock, by }: Pick<FillingOptions, "clock" | "by">, progress: Progress, seal: Seal | undefined) {
     this.engine = engine;
     this.namespace = namespace;
@@ -63,7 +63,7 @@ export class Filling {
     return this.engine.load(this.namespace, records, facts, this.#by);
   }
 
-  /** Remembers how far it got; durably when a stage ends, else now and then. */
+  /** Records the progress: durably at the end of a stage, otherwise only from time to time. */
   async note(change: Partial<Progress>): Promise<void> {
     const isStage = change.stage !== undefined && change.stage !== this.progress.stage;
     this.progress = { ...this.progress, ...change };
@@ -83,13 +83,13 @@ export class Filling {
     return this.#change(undefined);
   }
 
-  /** Marks the filled data as unusable: a run that is still filling it is refused from now on. */
+  /** Marks the data as unusable: a run that is still filling the namespace is rejected from now on. */
   async refute(): Promise<void> {
     this.progress = { ...this.progress, stage: "refuted" };
     await this.keep();
   }
 
-  /** As if nothing had ever been here. */
+  /** Removes everything, as if the namespace had never been used. */
   async clear(): Promise<void> {
     await this.refute();
     await this.engine.clear(this.namespace);
@@ -110,7 +110,7 @@ export class Filling {
 
 const freshProgress = ({ job, source: { compacted, base } }: FillingOptions): Progress => ({ by: job, compacted, base, stage: "log", log: 0, requestsMs: 0 });
 
-/** The namespace ready to be filled by this run: fresh, or where an earlier run of the same job got to. Anything else is refused untouched. */
+/** Prepares the namespace to be filled by this run: new, or continuing an earlier run of the same job. Otherwise fails and changes nothing. */
 export async function openFilling(side: Side, options: FillingOptions): Promise<Filling> {
   const { source, job, replacesMoved = false, beginsAnew = false } = options;
   const { namespace } = side;
@@ -119,8 +119,7 @@ export async function openFilling(side: Side, options: FillingOptions): Promise<
   const isLeft = earlier === undefined && replacesMoved && facts.seal?.state === "moved";
   if (isLeft) requireNotAhead(namespace, facts, source);
   else if (earlier === undefined) requireUnused(namespace, facts);
-  else if (earlier.by !== job)
-    throw inUse(namespace, `is being filled by another job (${earlier.by})`, "Let that job finish, run it again, or undo it before you write anything else there.");
+  else if (earlier.by !== job) throw inUse(namespace, `is being filled by another job (${earlier.by})`, "Wait for that job, run it again, or undo it first.");
   const goesOn =
     earlier !== undefined && !beginsAnew && earlier.stage !== "refuted" && earlier.compacted === source.compacted && earlier.base === source.base && earlier.log <= source.revision;
   const filling = new Filling(side, options, goesOn ? earlier : freshProgress(options), facts.seal);
@@ -133,7 +132,7 @@ export async function openFilling(side: Side, options: FillingOptions): Promise<
   return filling;
 }
 
-/** A writer may have begun to use it before the seal was set. */
+/** A writer may have started to use the namespace before the seal was set. */
 async function requireStillUnused(side: Side, filling: Filling): Promise<void> {
   const { revision } = await readFacts(side);
   if (revision === 0) return;
@@ -141,7 +140,7 @@ async function requireStillUnused(side: Side, filling: Filling): Promise<void> {
   throw hasData(side.namespace);
 }
 
-/** The remains of a namespace that was moved away: the namespace that replaces it must be at least as far. */
+/** The namespace that replaces the remains of a moved one must have at least the same revision. */
 function requireNotAhead(namespace: string, left: NamespaceFacts, source: Pick<NamespaceFacts, "revision">): void {
   if (left.revision > source.revision)
     throw inUse(
@@ -151,7 +150,7 @@ function requireNotAhead(namespace: string, left: NamespaceFacts, source: Pick<N
     );
 }
 
-/** What an earlier run left half done, taken over to be cleared. */
+/** Takes over what an earlier run left unfinished, in order to clear it. */
 export async function takeOver(side: Side, clock: Clock, { seal }: NamespaceFacts, progress: Progress): Promise<Filling> {
   const filling = new Filling(side, { clock, by: randomHex(16) }, progress, seal);
   await filling.refute();
@@ -167,7 +166,7 @@ export function requireUnused(namespace: string, { revision, seal }: NamespaceFa
 const inUse = (namespace: string, why: string, hint: string): HoldfastError =>
   new HoldfastError("invalid_input", `The namespace ${JSON.stringify(namespace)} ${why}; nothing was changed.`, { hint, details: { namespace } });
 
-const hasData = (namespace: string): HoldfastError => inUse(namespace, "has data there already", "Choose an empty store, or another namespace.");
+const hasData = (namespace: string): HoldfastError => inUse(namespace, "already contains data there", "Choose an empty store, or another namespace.");
 
 export function progressIn({ seal }: NamespaceFacts): Progress | undefined {
   if (seal?.state !== "filling" || seal.progress === null || typeof seal.progress !== "object" || !("by" in seal.progress)) return undefined;

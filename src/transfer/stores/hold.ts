@@ -6,14 +6,14 @@ import type { Seal } from "../../store/store.ts";
 import { changeSeal } from "./change-seal.ts";
 import type { Side } from "./compare-namespaces.ts";
 
-/** Long enough to outlive any single page, short enough that a killed copy does not keep the source from compacting for long. */
+/** Long enough to outlast any single page, short enough that a killed copy does not prevent compaction of the source for long. */
 const holdMs = 60_000;
 const renewMs = 10_000;
 
 export interface HoldOptions {
   /** Nothing may be written to the source, not even that it is being copied. */
   readonly onlyLooks?: boolean;
-  /** Who only reads needs no hold where a mover has stopped the writers: nothing is compacted there, and the mover's seal is not to be touched. */
+  /** A reader needs no hold if a mover has stopped the writers: nothing is compacted then, and the mover's seal must stay as it is. */
   readonly passesMovers?: boolean;
   /** A mover's destination. Writers that an earlier run of the same move paused may continue. */
   readonly to?: string;
@@ -21,15 +21,18 @@ export interface HoldOptions {
 
 type Holds = Readonly<Record<string, number>>;
 
-/** One run's part in the seal of a source: keeps what is still to be copied from being compacted, and for a mover stops writers at the end. Leaves alone what is another's. */
+/**
+ * One run's part in the seal of a source. It keeps data that is still to be copied from being compacted,
+ * and lets a mover stop the writers at the end. It does not affect other runs' holds.
+ */
 export class Hold {
-  /** The owner: this run, and no other. */
+  /** Identifies this run. */
   readonly by = randomHex(16);
   readonly #side: Side;
   readonly #clock: Clock;
   readonly #options: HoldOptions;
   #renewedMs = Number.NEGATIVE_INFINITY;
-  /** Those who held it beside this one when writers were stopped. */
+  /** The other holds at the time writers were stopped. */
   #others: Holds = {};
 
   constructor(side: Side, clock: Clock, options: HoldOptions = {}) {
@@ -51,7 +54,7 @@ export class Hold {
     this.#renewedMs = this.#clock.nowMs();
   }
 
-  /** Is it this very run's hold that this seal shows? Then the store is the one that is held. */
+  /** Whether this seal shows this run's own hold, which means that the two stores are the same. */
   isIn(seal: Seal | undefined): boolean {
     return Object.hasOwn(holdsIn(seal), this.by);
   }
@@ -65,7 +68,7 @@ export class Hold {
     });
   }
 
-  /** Only from the state that this run set: if writers had resumed in the meantime, their writes would be lost. */
+  /** Changes only the seal that this run set: if writers had resumed in the meantime, their writes would be lost. */
   sealMoved(): Promise<void> {
     return this.#side.engine.seal(this.#side.namespace, this.#moved, this.#moving);
   }
@@ -74,7 +77,7 @@ export class Hold {
     return this.#side.engine.seal(this.#side.namespace, copying(this.#others), this.#moved);
   }
 
-  /** The source is what it was without this run. What has been moved is not taken back. */
+  /** Restores the source's seal to what it would be without this run. A completed move is not reverted. */
   async release(): Promise<void> {
     if (this.#options.onlyLooks === true) return;
     await changeSeal(this.#side, (found) => {
@@ -113,7 +116,7 @@ const copying = (holds: Holds): Seal | undefined => {
   return times.length === 0 ? undefined : { state: "copying", untilMs: Math.max(...times), holds };
 };
 
-/** The seal without an expired hold. */
+/** The seal without this hold. */
 export const withoutHold = (seal: Seal | undefined, by: string): Seal | undefined => (Object.hasOwn(holdsIn(seal), by) ? copying(without(holdsIn(seal), by)) : seal);
 
 export const unusableNamespace = (namespace: string, why: string, hint?: string): HoldfastError =>

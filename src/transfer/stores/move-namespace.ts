@@ -10,9 +10,9 @@ import { Hold, unusableNamespace, withoutHold } from "./hold.ts";
 import { factsLine } from "./record-line.ts";
 
 export interface MoveOptions extends CopyOptions {
-  /** The source stays open and the destination is a second store of its own from now on. */
+  /** The source stays open, and the destination becomes a separate second store. */
   readonly staysOpen: boolean;
-  /** Where the destination is, for those who still ask the source, and to tell one migration from another; without password. */
+  /** The address of the destination without its password, for callers that still use the source and to identify the migration. */
   readonly destinationName: string;
 }
 
@@ -20,20 +20,20 @@ export type Moved =
   | { readonly ok: true; readonly facts: NamespaceFacts; readonly records: number; readonly sha256: string; readonly pausedMs: number }
   | { readonly ok: false; readonly difference: string };
 
-/** A source whose writers come faster than pages can be read is stopped rather than chased for ever. */
+/** If writers are faster than the copy, they are stopped after this many rounds. */
 const roundsMax = 12;
-/** What was committed during a round this short is quickly taken over while writers wait. */
+/** The changes of a round this short are copied quickly while writers wait. */
 const shortRoundMs = 100;
 
 /**
- * One namespace from one store to another. Writers are only stopped for the last few changes, and only when everything before has been compared.
- * A difference is an answer: the source is open again then, and the destination stays sealed, to be filled again or undone.
+ * Moves one namespace from one store to another. Writers are stopped only for the last few changes, after everything before has been compared.
+ * A difference is returned, not thrown: the source is then open again, and the destination stays sealed, to be filled again or undone.
  */
 export async function moveNamespace(options: MoveOptions): Promise<Moved> {
   const { source, clock, staysOpen } = options;
   const before = await readFacts(source);
   if (before.seal?.state === "moved") return finishMoved(options, before, before.seal);
-  // The earlier run was killed while writers were paused: they may continue until this run gets that far.
+  // If an earlier run was killed while writers were paused, they may continue until this run reaches that point.
   const hold = new Hold(source, clock, { to: options.destinationName });
   try {
     await hold.renew();
@@ -62,7 +62,7 @@ export async function moveNamespace(options: MoveOptions): Promise<Moved> {
       await filling.note({ stage: "verified" });
       await hold.sealMoved();
       pausedMs = clock.nowMs() - pausedAtMs;
-      // Nothing can have been written since. If it was all the same (a server that forgot the seal for a while), it is better to find out now than never.
+      // Nothing can have been written since. Checked nevertheless, in case a server lost the seal for a while.
       const now = await readFacts(source);
       if (factsLine("", now) !== factsLine("", facts)) {
         await hold.takeBackMoved();
@@ -79,7 +79,7 @@ export async function moveNamespace(options: MoveOptions): Promise<Moved> {
   }
 }
 
-/** Round after round until one is short: the changes of a whole copy are many, those of catching them up are few. */
+/** Repeats until a round is short: a full copy leaves many changes to catch up, each round leaves fewer. */
 async function closeIn(options: CopyOptions, filling: Filling, hold: Hold): Promise<NamespaceFacts> {
   for (let round = 1; ; round += 1) {
     const startedMs = options.clock.nowMs();
@@ -94,13 +94,13 @@ async function refute(filling: Filling, hold: Hold, difference: string): Promise
   return { ok: false, difference };
 }
 
-/** Does the source's seal speak of this destination? It names it, or the run that filled it: a store can be named in several ways. */
+/** Whether the source's seal refers to this destination: it names the destination or the run that filled it, because a store can have several names. */
 function isAbout(seal: Seal | undefined, { destinationName }: Pick<MoveOptions, "destinationName">, there: NamespaceFacts): boolean {
   if (seal?.state !== "moving" && seal?.state !== "moved") return false;
   return seal.to === destinationName || (there.seal?.state === "filling" && seal.by !== undefined && there.seal.by === seal.by);
 }
 
-/** Killed between the last two steps: the source says moved, the destination is whole and still sealed. */
+/** Completes a move that was killed between the last two steps: the source is marked as moved, the destination is complete and still sealed. */
 async function finishMoved(options: MoveOptions, before: NamespaceFacts, seal: Seal & { state: "moved" }): Promise<Moved> {
   const { source, destination, by } = options;
   const there = await readFacts(destination);
@@ -113,7 +113,7 @@ async function finishMoved(options: MoveOptions, before: NamespaceFacts, seal: S
 }
 
 /**
- * Takes back a move that did not end: the destination is empty again, and the source open, unless it has been moved to, or is being moved to, another store since.
+ * Reverts a move that did not complete: the destination is cleared and the source opened, unless it has been or is being moved to another store since.
  * If it is interrupted at any step, the same call continues it.
  */
 export async function undoMove(options: Pick<MoveOptions, "source" | "destination" | "by" | "destinationName" | "clock">): Promise<"undone" | "nothing to undo"> {
@@ -127,7 +127,7 @@ export async function undoMove(options: Pick<MoveOptions, "source" | "destinatio
       hint: "To move back, migrate from there to a new store.",
     });
   const left = progress === undefined ? undefined : await takeOver(destination, clock, there, progress);
-  // First the copy, then the source: at no moment are there two that could be taken for the one, nor a source that says it was moved to what is empty.
+  // The copy is cleared before the source is opened. At no moment do two stores look like the current one, nor does the source claim to be moved to an empty store.
   const isMine = (seal: Seal | undefined): boolean => isAbout(seal, options, there);
   if (left !== undefined) await changeSeal(source, (seal) => (seal?.state === "moved" && isMine(seal) ? { state: "moving", by: seal.by ?? "", to: destinationName } : seal));
   await left?.clear();

@@ -2,8 +2,8 @@ import { canonicalJson } from "../../kernel/json.ts";
 import type { HistoryRecord, NamespaceFacts, StoredKey, StoredLogRow, StoredRecord, StoredRequestKey } from "../../store/store.ts";
 
 /**
- * A stored record as one line of JSON with its members in a fixed order: equal records give equal lines, on every engine.
- * Two stores are compared, and exports are written, by these.
+ * A stored record as one line of JSON with its members in a fixed order, so that equal records give equal lines on every engine.
+ * Comparisons of stores and exports use these lines.
  */
 export function recordLine(record: StoredRecord): string {
   if (record.kind === "log") return logLine(record);

@@ -7,8 +7,9 @@ const retryForMs = 60_000;
 const pauseMs = { first: 50, max: 2_000 } as const;
 
 /**
- * What moving asks of an engine may all be asked again: the same page, the same records, and, with a look at what is there by then, the same seal. So a server that is slow, restarts or loses a
- * connection delays a migration and does not end it. What a seal refuses is no such failure, and moving asks nothing that its own seals refuse.
+ * Every engine call of a migration can be repeated: the same page, the same records and, after a check of the current state, the
+ * same seal. A server that is slow, restarts or loses a connection therefore delays a migration but does not end it. Rejection
+ * by a seal is not such a failure, and a migration makes no call that its own seals reject.
  */
 export function retryingEngine(engine: Engine, clock: Clock, signal?: AbortSignal): Engine {
   const again = async <T>(ask: () => Promise<T>): Promise<T> => {
@@ -33,7 +34,7 @@ export function retryingEngine(engine: Engine, clock: Clock, signal?: AbortSigna
         try {
           await engine.seal(namespace, seal, expected);
         } catch (error) {
-          // Changed by the one whose answer was lost: it is no longer what was expected, but what was wanted.
+          // An earlier attempt, whose answer was lost, has already set the seal: it is no longer the expected one but the wanted one.
           if (isUnknown && isHoldfastError(error, "conflict") && isSameSeal((await engine.dump(namespace, { part: "keys" })).facts.seal, seal)) return;
           isUnknown ||= isHoldfastError(error, "outcome_unknown");
           throw error;
@@ -43,7 +44,7 @@ export function retryingEngine(engine: Engine, clock: Clock, signal?: AbortSigna
     clear: (namespace) => {
       let isSecond = false;
       return again(async () => {
-        // Cleared, it is no longer sealed.
+        // A cleared namespace has no seal any more.
         if (isSecond && (await engine.dump(namespace, { part: "keys" })).facts.seal === undefined) return;
         isSecond = true;
         await engine.clear(namespace);

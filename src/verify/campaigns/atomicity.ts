@@ -5,10 +5,10 @@ import { checkAtomic } from "../checkers/atomic.ts";
 import { atomicMembers } from "../jobs/atomic.ts";
 import { startWorkers } from "../worker-process.ts";
 
-/** Commits and looks of one round at least: on a slow machine the time alone would show nothing. */
+/** The minimum number of commits and reads per round: on a slow machine, a fixed time might pass without any. */
 const roundMin = 5;
 
-/** G5. Writers give eight keys one value at a time; readers in other processes, looking all the while, never see a mixture. Writers are killed and replaced. */
+/** G5. Writers repeatedly set eight keys to one value. Readers in other processes read all the while and never see a mixture. Writers are killed and replaced. */
 export async function atomicity(context: CampaignContext, { forMs, kills }: { readonly forMs: number; readonly kills: number }): Promise<CampaignResult> {
   await using arena = new Arena(context, "atomic");
   const sightings: Sighting[] = [];

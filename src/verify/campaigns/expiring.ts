@@ -4,10 +4,10 @@ import type { ExpiringWrite, Look } from "../checkers/expiry.ts";
 import { checkExpiry } from "../checkers/expiry.ts";
 import { startWorkers } from "../worker-process.ts";
 
-/** Entries and looks at least: on a slow machine the time alone would show nothing. */
+/** The minimum number of entries and reads: on a slow machine, a fixed time might pass without any. */
 const entriesMin = 20;
 
-/** G6. Entries that live 1 to 120 ms, and readers in other processes that look every millisecond: there until their time, gone from then on. */
+/** G6. Entries live 1 to 120 ms, and readers in other processes read every millisecond. Entries must be present until they expire and absent from then on. */
 export async function expiring(context: CampaignContext, { forMs }: { readonly forMs: number }): Promise<CampaignResult> {
   await using arena = new Arena(context, "expiry");
   const writes: ExpiringWrite[] = [];

@@ -11,12 +11,12 @@ import { readWholeLog } from "../read-whole.ts";
 import type { WorkerMessage, WorkerProcess } from "../worker-process.ts";
 import { startWorkers } from "../worker-process.ts";
 
-/** Long enough that a holder is stopped while it holds, short enough for a thousand take-overs. */
+/** Long enough that a holder is stopped while it holds the lease, short enough for a thousand takeovers. */
 const ttlMs = 120;
-/** A stale holder tries every few milliseconds; on a busy machine its next try may still take a while. */
+/** A stale holder writes every few milliseconds, but on a busy machine its next write may take a while. */
 const refusalWaitMs = 60_000;
 const crewSize = 3;
-/** A holder stopped in the middle of a transaction keeps the file locked; it is continued when the others wait this long for it. */
+/** A holder stopped in the middle of a transaction keeps the file locked. It is continued once the others have waited this long. */
 const lockWaitMs = 400;
 
 export interface FencingSize {
@@ -27,8 +27,8 @@ export interface FencingSize {
 }
 
 /**
- * G7. A holder is stopped (SIGSTOP) while it writes under its tokens, sleeps past its time to live, is replaced, and is continued (SIGCONT):
- * it keeps writing as if nothing had happened, and every such write must be refused. At most one holder at a time, tokens only grow.
+ * G7. A holder is stopped (SIGSTOP) while it writes under its tokens, stays stopped past its time to live, is replaced, and is continued (SIGCONT).
+ * It keeps writing as if nothing had happened, and every such write must be rejected. There is at most one holder at a time, and tokens only increase.
  */
 export async function fencing(context: CampaignContext, { takeOvers, crews, leasesPerCrew }: FencingSize): Promise<CampaignResult> {
   await using arena = new Arena(context, "fencing");
@@ -50,7 +50,7 @@ export async function fencing(context: CampaignContext, { takeOvers, crews, leas
       if (!(await within(taken, ttlMs + lockWaitMs))) tally.lockedRounds += 1;
       holder.proceed();
       await taken;
-      // Every grant ends in one refusal: a holder never gives up. One that is not refused would run forever.
+      // Every grant ends with one rejected write, because a holder never stops voluntarily. Without a rejection it would run forever.
       if (!(await within(whileAlive(workers, tally.holds(holder.name, 0)), refusalWaitMs))) {
         tally.neverRefused.push(holder.name);
         return;
@@ -58,7 +58,7 @@ export async function fencing(context: CampaignContext, { takeOvers, crews, leas
       tally.takeOvers += heldWhenStopped;
       arena.progress(tally.takeOvers / takeOvers);
     }
-    // With a store that refuses no write they would never end.
+    // With a store that rejects no write, the workers would never end.
     if (tally.neverRefused.length === 0) await Promise.all(workers.map((worker) => worker.finish()));
   };
   await Promise.all(Array.from({ length: crews }, (_, index) => crew(index)));
@@ -81,16 +81,16 @@ async function within(promise: Promise<unknown>, ms: number): Promise<boolean> {
   return Promise.race([promise.then(() => true), pause(ms).then(() => false)]);
 }
 
-/** The answers that holders received, and waiting for them. */
+/** Collects the answers that holders received and lets the campaign wait for them. */
 class Tally {
-  /** Leases whose holder was stopped while it held them, was replaced, and was refused when it continued. */
+  /** Leases whose holder was stopped while holding them, was replaced, and was rejected after it continued. */
   takeOvers = 0;
   lockedRounds = 0;
   refused = 0;
   readonly neverRefused: string[] = [];
   readonly #held = new Map<string, number>();
   readonly #grants: { readonly resource: string; readonly holder: string; readonly token: number }[] = [];
-  /** Writes accepted under a token, as its holder counted them. */
+  /** Accepted writes per token, as counted by its holder. */
   readonly #accepted = new Map<string, number>();
   #wake: (() => void)[] = [];
 
@@ -105,7 +105,7 @@ class Tally {
     for (const wake of this.#wake.splice(0)) wake();
   }
 
-  /** How many leases it believes to hold: granted, and no write under them refused yet. */
+  /** How many leases the holder believes it has: granted, and without a rejected write so far. */
   held(name: string): number {
     return this.#held.get(name) ?? 0;
   }
@@ -116,7 +116,7 @@ class Tally {
     while (!isReached()) await new Promise<void>((resolve) => void this.#wake.push(resolve));
   }
 
-  /** Compares the clients' answers with the log: the same tokens, and as many accepted writes. */
+  /** Compares the clients' answers with the log: the same tokens, and the same number of accepted writes. */
   compare(perLease: ReadonlyMap<string, readonly FencingEvent[]>): readonly Violation[] {
     const violations = new Violations("G7");
     for (const holder of this.neverRefused)
@@ -124,7 +124,7 @@ class Tally {
     for (const { resource, holder, token } of this.#grants) {
       const events = perLease.get(resource) ?? [];
       if (!events.some((event) => event.what === "granted" && event.token === token && event.holder === holder))
-        violations.add("told_other_token", `${holder} received token ${token} of ${resource}; the log does not have it.`);
+        violations.add("other_token_received", `${holder} received token ${token} of ${resource}; the log does not have it.`);
       const accepted = this.#accepted.get(`${resource} ${token}`);
       const found = events.filter((event) => event.what === "write" && event.token === token).length;
       if (accepted !== undefined && accepted !== found)
@@ -134,7 +134,7 @@ class Tally {
   }
 }
 
-/** The log of leases and of what was written under them, told as the checker wants it, for each lease. */
+/** Converts the log of leases and the writes under them to the checker's events, by lease. */
 export function fencingEvents(rows: readonly LogRow[]): { readonly perLease: ReadonlyMap<string, readonly FencingEvent[]>; readonly writes: number } {
   const perLease = new Map<string, FencingEvent[]>();
   const tokens = new Map<string, number>();
@@ -154,7 +154,7 @@ export function fencingEvents(rows: readonly LogRow[]): { readonly perLease: Rea
         add(resource, { revision, what: "granted", holder: (row.value as { holder: string }).holder, token, atMs, expiresAtMs: row.expiresAtMs as number });
       else add(resource, { revision, what: "renewed", token, expiresAtMs: row.expiresAtMs as number });
     } else if (row.key.startsWith(leaseKeys.holders.start)) {
-      // The holder is written before the deadline of the same commit: its revision is the token.
+      // The holder is written before the deadline in the same commit, and its revision is the token.
       if (row.op === "put") tokens.set(leaseKeys.resourceOfHolder(row.key), revision);
     } else if (row.op === "put" && row.key.startsWith(guardedPrefix)) {
       const { by, token } = row.value as { by: string; token: number };

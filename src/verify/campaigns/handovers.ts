@@ -11,7 +11,7 @@ import { Violations } from "../checkers/violation.ts";
 import { readWholeLog } from "../read-whole.ts";
 import type { WorkerMessage, WorkerProcess } from "../worker-process.ts";
 
-/** A worker stopped in the middle of a transaction keeps the file locked; it is let out of it when its successor waits this long. */
+/** A worker stopped in the middle of a transaction keeps the file locked. It is continued briefly once its successor has waited this long. */
 const lockWaitMs = 400;
 
 export interface HandoverSize {
@@ -23,8 +23,9 @@ export interface HandoverSize {
 }
 
 /**
- * G8. Runs of several steps, whose workers are killed right after one of the lines they say (claimed, sending a step, step acknowledged, sending the next):
- * every point between two of them is met. A successor takes over. Every third worker is stopped instead, and continued when it has been replaced.
+ * G8. Workers on runs of several steps are killed right after one of their messages (claimed, sending a step, step
+ * acknowledged, sending the next), so that every point between two messages is covered. A successor takes over.
+ * Every third worker is stopped instead, and continued after it has been replaced.
  */
 export async function handovers(context: CampaignContext, { runs, steps, inParallel, ttlMs = 60 }: HandoverSize): Promise<CampaignResult> {
   await using arena = new Arena(context, "handover");
@@ -93,12 +94,12 @@ class Relay {
         await leg.worker.ended;
       }
     }
-    // Stopped by a line that came when the run was already over.
+    // It was stopped by a message that arrived when the run was already over.
     sleeper?.worker.proceed();
     await sleeper?.worker.finish();
   }
 
-  /** A worker that is killed or stopped as soon as it has said so many lines. */
+  /** Starts a worker that is killed or stopped after this many messages. */
   #start(lines: number, stops: boolean): Leg {
     const acknowledgedStep = this.#acknowledged;
     const claimed = openSignal<void>();
@@ -125,7 +126,7 @@ class Relay {
     return { worker, stops, claimed: claimed.promise, ended: ended.promise, cut: cut.promise, wasCut: () => said >= lines };
   }
 
-  /** The stopped worker sleeps until the other has the run; only if it was stopped inside a transaction it must be let out of it first. */
+  /** The stopped worker stays stopped until its successor has the run. If it was stopped inside a transaction, it must first continue briefly to complete it. */
   async #replace(sleeper: Leg, successor: Leg): Promise<void> {
     const outcome = Promise.race([successor.claimed.then(() => "claimed"), successor.ended, successor.worker.ended]);
     while ((await Promise.race([outcome, pause(this.#size.ttlMs + lockWaitMs).then(() => "waiting")])) === "waiting") {
@@ -134,29 +135,29 @@ class Relay {
       sleeper.worker.stop();
     }
     if ((await outcome) === "claimed") return this.#wake(sleeper);
-    // Let out of its transaction, it may have continued a run that no other worker had taken yet, and finished it.
+    // While it completed its transaction, it may have continued a run that no other worker had claimed yet, and finished it.
     sleeper.worker.proceed();
     await sleeper.worker.finish();
   }
 
-  /** A replaced worker continues as if nothing had happened, and must be refused. */
+  /** A replaced worker continues as if nothing had happened, and its next call must be rejected. */
   async #wake({ worker, ended }: Leg): Promise<void> {
     worker.proceed();
     const code = await whileAlive([worker], ended);
     if (code === "claim_lost" || code === "workflow_finished") this.refused += 1;
-    else this.violations.add("replaced_worker_served", `${this.#run}: ${worker.name} was replaced and then told: ${code}.`);
+    else this.violations.add("replaced_worker_served", `${this.#run}: ${worker.name} was replaced and then got: ${code}.`);
     await worker.finish();
   }
 }
 
-/** One worker's part of the way. */
+/** One worker's part of a run. */
 interface Leg {
   readonly worker: WorkerProcess;
   readonly stops: boolean;
   readonly claimed: Promise<void>;
-  /** How it ended by itself: refused with a code, or finished. */
+  /** How the worker ended on its own: the error code, or finished. */
   readonly ended: Promise<string>;
-  /** It has been killed or stopped, or the run is over. */
+  /** Resolves when the worker was killed or stopped, or the run is over. */
   readonly cut: Promise<void>;
   wasCut(): boolean;
 }

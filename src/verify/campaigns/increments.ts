@@ -5,7 +5,7 @@ import type { Increment } from "../checkers/lost-update.ts";
 import { checkNoLostUpdate } from "../checkers/lost-update.ts";
 import { startWorkers } from "../worker-process.ts";
 
-/** G3. Many processes raise one counter by compare-and-set; every success must count exactly once. */
+/** G3. Many processes increment one counter by compare-and-set; every success must count exactly once. */
 export async function increments(context: CampaignContext, { workers, times }: { readonly workers: number; readonly times: number }): Promise<CampaignResult> {
   await using arena = new Arena(context, "increments");
   const told: Increment[] = [];
@@ -15,7 +15,7 @@ export async function increments(context: CampaignContext, { workers, times }: {
       arena.progress(told.length / (workers * times));
     }),
   );
-  // Only when all are connected: otherwise the first would be done before the last has begun.
+  // Started only when all are connected; otherwise the first would be done before the last has begun.
   for (const racer of racers) racer.send({ go: true });
   await Promise.all(racers.map((racer) => racer.finish()));
   const final = await readState(arena.scope, "counter");

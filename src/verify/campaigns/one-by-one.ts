@@ -6,8 +6,8 @@ import { readWhole } from "../read-whole.ts";
 import type { WorkerMessage } from "../worker-process.ts";
 
 /**
- * G1, G3, G4, G5, G6, G9. One process at a time, one promise after the other. Whatever a store does wrong every time is found here without luck; the other
- * campaigns look for what goes wrong now and then.
+ * G1, G3, G4, G5, G6, G9. One process at a time tests one guarantee after the other. Faults that a store shows every time are found here without luck;
+ * the other campaigns look for occasional ones.
  */
 export async function oneByOne(context: CampaignContext, { workers }: { readonly workers: number }): Promise<CampaignResult> {
   const violations: Violation[] = [];
@@ -18,7 +18,7 @@ export async function oneByOne(context: CampaignContext, { workers }: { readonly
     const worker = arena.start("one-by-one", {}, (message) => {
       if (message.step !== undefined) said.push(message);
     });
-    // It ends itself by a kill, which is as it should be.
+    // The worker ends by killing itself, which is expected.
     await worker.ended.catch((error: unknown) => {
       if (said.at(-1)?.step !== "last") throw error;
     });
@@ -50,7 +50,7 @@ function judge({ step, versions, ok, livesMs, ttlMs, answers, missing }: WorkerM
     return isRising ? [] : [{ guarantee: "G4", fault: "version_given_again", detail: `A key that was deleted and written again had the versions ${given.join(", ")}.` }];
   }
   if (step === "stale")
-    return ok === false ? [] : [{ guarantee: "G3", fault: "stale_check_passed", detail: "A commit that asked for an absent key was taken while the key was there." }];
+    return ok === false ? [] : [{ guarantee: "G3", fault: "stale_check_passed", detail: "A commit that required the key to be absent was accepted although the key existed." }];
   if (step === "expiry")
     return livesMs === ttlMs ? [] : [{ guarantee: "G6", fault: "lived_too_short", detail: `An entry for ${String(ttlMs)} ms was given ${String(livesMs)} ms.` }];
   if (step === "request") {

@@ -6,7 +6,7 @@ import type { Race } from "../checkers/one-winner.ts";
 import { checkOneWinner } from "../checkers/one-winner.ts";
 import { startWorkers } from "../worker-process.ts";
 
-/** G8. For every run, all racers claim it at once, each in its own process: exactly one is given it. */
+/** G8. All racers claim each run at once, each in its own process; exactly one must get it. */
 export async function oneWinner(context: CampaignContext, { racers, runs }: { readonly racers: number; readonly runs: number }): Promise<CampaignResult> {
   await using arena = new Arena(context, "claims");
   const workers = await startWorkers(racers, () => arena.start("claim"));
@@ -15,7 +15,7 @@ export async function oneWinner(context: CampaignContext, { racers, runs }: { re
   for (let i = 0; i < runs; i += 1) {
     const run = `run-${i}`;
     await createRun(arena.scope, { name: run, runId: run });
-    // Another racer is started first each time, so that none always has the lead.
+    // A different racer starts first each time, so that none always has the lead.
     const turn = workers.map((_, k) => workers[(k + i) % workers.length] as (typeof workers)[number]);
     const answers = await Promise.all(turn.map(async (worker) => ({ name: worker.name, answer: await worker.ask({ run }) })));
     const winners = answers.filter(({ answer }) => answer.won === true).map(({ name }) => name);

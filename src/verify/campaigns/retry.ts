@@ -7,8 +7,8 @@ import { between } from "../random.ts";
 import { readWholeLog } from "../read-whole.ts";
 
 /**
- * G9. A process that sends requests under request keys is killed between sending one and hearing the answer; its successor sends the same one again
- * and continues. In the end every request, answered or not, is sent once more. Effects are counted in the log.
+ * G9. A process that sends requests with request keys is killed between sending one and receiving the answer. Its successor sends the same request again
+ * and continues. At the end every request, answered or not, is sent once more. Effects are counted in the log.
  */
 export async function retrySafe(context: CampaignContext, { cuts, lines }: { readonly cuts: number; readonly lines: number }): Promise<CampaignResult> {
   await using arena = new Arena(context, "retry");
@@ -21,7 +21,7 @@ export async function retrySafe(context: CampaignContext, { cuts, lines }: { rea
   let cut = 0;
   let cutBeforeAnswer = 0;
   let sentAgain = 0;
-  // Each line of processes has numbers of its own.
+  // Each line of processes has its own range of numbers.
   const line = async (number: number): Promise<void> => {
     let from = number * indexesPerLine;
     while (cut < cuts) {
@@ -31,7 +31,7 @@ export async function retrySafe(context: CampaignContext, { cuts, lines }: { rea
         if (message.sent !== undefined) {
           open = asNumber(message.sent);
           answersOf(open);
-          // Anywhere between the line that says "sending" and the one that brings the answer: the pause spreads the kills over the commit.
+          // Kills between the line that reports sending and the one with the answer; the random pause spreads the kills over the commit.
           if (open === killAt) void pause(between(arena.random, 0, 1)).then(() => worker.kill());
         } else {
           answersOf(asNumber(message.answered)).push(String(message.answer));
@@ -73,7 +73,7 @@ export async function retrySafe(context: CampaignContext, { cuts, lines }: { rea
 
 const indexesPerLine = 1_000_000;
 
-/** Which request a row of the log is the effect of: by its key, or by the name of the run it creates. */
+/** The request that caused a log row, identified by its key or by the name of the run it creates. */
 function indexOf(row: LogRow): number | undefined {
   if (row.key.startsWith(statePrefix)) return Number(row.key.slice(statePrefix.length));
   if (!row.key.startsWith(workflowKeys.runs.start) || row.version !== 1) return undefined;

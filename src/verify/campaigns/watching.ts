@@ -6,11 +6,14 @@ import { between } from "../random.ts";
 import { readWholeLog } from "../read-whole.ts";
 import { startWorkers } from "../worker-process.ts";
 
-/** Before a watcher is killed it has seen so many changes at least: on a slow machine the time alone would show nothing. */
+/** A watcher sees at least this many changes before it is killed: on a slow machine, a fixed time might pass without any. */
 const changesMin = 3;
 const catchUpMs = 120_000;
 
-/** G10. While several processes write, a watcher is killed and begun again after the last revision it had seen; together its lives see every change once, in order, whole. */
+/**
+ * G10. While several processes write, a watcher is repeatedly killed and restarted after the last
+ * revision it saw. Together its lives see every change once, in order and complete.
+ */
 export async function watching(context: CampaignContext, { lives, writers }: { readonly lives: number; readonly writers: number }): Promise<CampaignResult> {
   await using arena = new Arena(context, "watch");
   const load = await startWorkers(writers, () => arena.start("load"));
@@ -38,14 +41,16 @@ export async function watching(context: CampaignContext, { lives, writers }: { r
   for (const worker of load) worker.kill();
   await Promise.all(load.map((worker) => worker.ended));
   const { revision } = await arena.store.position();
-  // Waiting for one that misses the very last revision would never end: more follow it. One that sees nothing any more is not waited for for ever.
+  // Further commits follow, so that a watcher that missed exactly the last revision still gets
+  // past it. The wait is limited in case the watcher sees nothing any more.
   for (const until = Date.now() + catchUpMs; after < revision && Date.now() < until; ) {
     await arena.store.commit({ writer: "verify", writes: [{ op: "put", key: "end", value: revision }] });
     await Promise.race([pause(50), last.ended]);
   }
   last.kill();
   await last.ended;
-  // A server may have applied what a killed writer had sent after the watcher was asked to end: it had to see all that was there before that, and what it saw beyond.
+  // A server may apply a killed writer's last commits after the watcher was killed. The watcher must have
+  // seen everything up to `revision`, and whatever it saw beyond that is checked too.
   const rows = (await readWholeLog(arena.store)).rows.filter((row) => row.revision <= Math.max(revision, after));
   return {
     figures: { watcher_lives: lives, writers, revisions_seen: new Set(told.flatMap(({ changes }) => changes.map((change) => change.revision))).size, log_rows: rows.length },

@@ -1,7 +1,7 @@
 import type { Violation } from "./violation.ts";
 import { Violations } from "./violation.ts";
 
-/** One read at one revision: the value of each member of a group. */
+/** One read at one revision, with the value of each member of a group. */
 export interface Sighting {
   readonly by: string;
   readonly revision: number;
@@ -9,7 +9,7 @@ export interface Sighting {
 }
 
 /**
- * G5. The members of a group are only ever written together, with one and the same value. Every observer, by a read or by a watch,
+ * G5. The members of a group are only ever written together, with the same value. Every observer, by a read or by a watch,
  * sees either every member with one value or, before the first commit, none.
  */
 export function checkAtomic(members: readonly string[], sightings: readonly Sighting[]): readonly Violation[] {

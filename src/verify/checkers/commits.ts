@@ -14,8 +14,8 @@ export interface SentCommit {
 }
 
 /**
- * G1 and G5, for commits of any content: every acknowledged commit is complete in the log at its revision, as it was acknowledged;
- * every other revision is one whole commit that was sent and never answered; a refused commit is nowhere in the log.
+ * G1 and G5, for commits with any content. Every acknowledged commit is complete in the log at its revision, as acknowledged.
+ * Every other revision is one complete commit that was sent and never answered. A rejected commit is nowhere in the log.
  * `rows` is the whole log, oldest first.
  */
 export function checkCommits(sent: readonly SentCommit[], rows: readonly LogRow[]): readonly Violation[] {
@@ -40,7 +40,7 @@ export function checkCommits(sent: readonly SentCommit[], rows: readonly LogRow[
     const there = found.get(revision)?.map(rowText) ?? [];
     if (there.length === 0) durable.add("acknowledged_commit_missing", `${commit.client} received revision ${revision}; nothing is stored there.`);
     else if (there.length < expected.length && there.every((row) => expected.includes(row)))
-      atomic.add("commit_torn", `Of ${commit.client}'s ${expected.length} writes at revision ${revision} only ${there.length} stand there.`);
+      atomic.add("commit_torn", `Only ${there.length} of ${commit.client}'s ${expected.length} writes at revision ${revision} are stored.`);
     else if (canonicalJson(there.toSorted()) !== canonicalJson(expected.toSorted()))
       durable.add("acknowledged_commit_differs", `Revision ${revision} is not what ${commit.client} received: ${brief(there)} instead of ${brief(expected)}.`);
   }
@@ -51,12 +51,13 @@ export function checkCommits(sent: readonly SentCommit[], rows: readonly LogRow[
     const match = candidates.findIndex((commit) => explains(commit, there));
     if (match >= 0) candidates.splice(match, 1);
     else if (candidates.some((commit) => isPartOf(commit, there))) atomic.add("commit_torn", `Revision ${revision} is only a part of a commit that ${client} had sent.`);
-    else durable.add("unsent_commit_found", `Revision ${revision} by ${client} is no commit that went unanswered: refused, done twice or never sent. ${brief(there.map(rowText))}`);
+    else
+      durable.add("unsent_commit_found", `Revision ${revision} by ${client} matches no unanswered commit: it was rejected, done twice or never sent. ${brief(there.map(rowText))}`);
   }
   return [...durable.list(), ...atomic.list()];
 }
 
-/** All puts are there, and nothing that the commit does not say. Deletes of absent keys leave no row. */
+/** All puts of the commit are present, and nothing that is not part of it. Deletes of absent keys leave no row. */
 function explains(commit: SentCommit, rows: readonly LogRow[]): boolean {
   return isPartOf(commit, rows) && commit.writes.filter(({ value }) => value !== undefined).length === rows.filter((row) => row.op === "put").length;
 }

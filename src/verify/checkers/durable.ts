@@ -1,14 +1,14 @@
 import type { Violation } from "./violation.ts";
 import { Violations } from "./violation.ts";
 
-/** A write as its client saw it. `revision` is there exactly when it was acknowledged before the crash; "untold" where the answer did not name one. */
+/** A write as its client saw it. `revision` is set exactly if the write was acknowledged before the crash; "unknown" if the answer did not include one. */
 export interface SentWrite {
   readonly key: string;
   readonly value: string;
-  readonly revision?: number | "untold";
+  readonly revision?: number | "unknown";
 }
 
-/** What the store has after the crash: every version of every key, from the log. */
+/** A write found in the store after the crash: one version of one key, from the log. */
 export interface FoundWrite {
   readonly key: string;
   readonly value: string;
@@ -25,8 +25,8 @@ export function checkDurable(sent: readonly SentWrite[], found: readonly FoundWr
     if (write.revision === undefined) continue;
     const there = foundByName.get(name(write));
     if (there === undefined)
-      violations.add("acknowledged_write_missing", `${name(write)} was acknowledged${write.revision === "untold" ? "" : ` at revision ${write.revision}`} and is gone.`);
-    else if (write.revision !== "untold" && there.revision !== write.revision)
+      violations.add("acknowledged_write_missing", `${name(write)} was acknowledged${write.revision === "unknown" ? "" : ` at revision ${write.revision}`} and is gone.`);
+    else if (write.revision !== "unknown" && there.revision !== write.revision)
       violations.add("acknowledged_write_moved", `${name(write)} was acknowledged at revision ${write.revision} but is at ${there.revision}.`);
   }
   const seen = new Set<string>();

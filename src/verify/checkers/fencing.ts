@@ -1,14 +1,14 @@
 import type { Violation } from "./violation.ts";
 import { Violations } from "./violation.ts";
 
-/** In the order of the store's revisions: a lease was granted, ended, or a write that carried its token was accepted. */
+/** In revision order: a lease was granted, renewed or ended, or a write with its token was accepted. */
 export type FencingEvent =
   | { readonly revision: number; readonly what: "granted"; readonly holder: string; readonly token: number; readonly atMs: number; readonly expiresAtMs: number }
   | { readonly revision: number; readonly what: "renewed"; readonly token: number; readonly expiresAtMs: number }
   | { readonly revision: number; readonly what: "ended"; readonly token: number }
   | { readonly revision: number; readonly what: "write"; readonly by: string; readonly token: number; readonly atMs: number };
 
-/** G7. At most one live holder; tokens grow for ever; no write with a stale token is accepted. */
+/** G7. There is at most one live holder, tokens always increase, and no write with a stale token is accepted. */
 export function checkFencing(events: readonly FencingEvent[]): readonly Violation[] {
   const violations = new Violations("G7");
   let newest = 0;

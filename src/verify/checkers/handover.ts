@@ -2,12 +2,12 @@ import type { Revision } from "../../store/store.ts";
 import type { Violation } from "./violation.ts";
 import { Violations } from "./violation.ts";
 
-/** In the order of the store's revisions: a run was claimed, or a step of it was recorded, and by whom. */
+/** In revision order: a run was claimed or a step of it was recorded, and by which worker. */
 export type HandoverEvent =
   | { readonly revision: Revision; readonly what: "claimed"; readonly by: string }
   | { readonly revision: Revision; readonly what: "step"; readonly by: string; readonly step: number };
 
-/** What a claimant found when it took the run, and what had been acknowledged to others by then. */
+/** What a claimant found when it claimed the run, and what had been acknowledged to others by then. */
 export interface Handover {
   readonly by: string;
   readonly foundStep: number;
@@ -17,7 +17,7 @@ export interface Handover {
   readonly sentStep: number;
 }
 
-/** G8. Who takes over resumes from the last acknowledged step; who was replaced changes nothing. */
+/** G8. A worker that takes over resumes from the last acknowledged step; a replaced worker changes nothing. */
 export function checkHandover(run: string, events: readonly HandoverEvent[], handovers: readonly Handover[]): readonly Violation[] {
   const violations = new Violations("G8");
   let holder: string | undefined;

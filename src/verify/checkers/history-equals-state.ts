@@ -7,13 +7,13 @@ export interface HistoryAndState {
   /** The whole log, oldest first. */
   readonly rows: readonly LogRow[];
   readonly entries: readonly Entry[];
-  /** The clock of the snapshot that gave the entries. */
+  /** The time of the snapshot that returned the entries. */
   readonly nowMs: number;
-  /** The number of acknowledged changes, by writer. Absent if some went unanswered. */
+  /** The number of acknowledged changes, by writer. Absent if some were not answered. */
   readonly changesByWriter?: Readonly<Record<string, number>>;
 }
 
-/** G11. The log, played from its beginning, gives the live state; each change is there once, with its writer's name. */
+/** G11. Replaying the log from its beginning gives the live state; each change is in it once, with its writer's name. */
 export function checkHistoryEqualsState({ rows, entries, nowMs, changesByWriter }: HistoryAndState): readonly Violation[] {
   const violations = new Violations("G11");
   const played = new Map<string, LogRow>();
@@ -23,7 +23,7 @@ export function checkHistoryEqualsState({ rows, entries, nowMs, changesByWriter 
       played.set(row.key, row);
       continue;
     }
-    if (before === undefined) violations.add("ended_twice", `${row.op} of ${row.key} at revision ${row.revision}, where nothing was there to end.`);
+    if (before === undefined) violations.add("ended_twice", `${row.op} of ${row.key} at revision ${row.revision}, but the key did not exist.`);
     else if (before.version !== row.version)
       violations.add("ended_other_version", `${row.op} of ${row.key} at revision ${row.revision} ends version ${row.version}; the newest was ${before.version}.`);
     if (row.op === "expire" && before?.expiresAtMs !== undefined && row.atMs < before.expiresAtMs)
@@ -34,7 +34,7 @@ export function checkHistoryEqualsState({ rows, entries, nowMs, changesByWriter 
   for (const entry of entries) {
     const row = live.get(entry.key);
     live.delete(entry.key);
-    if (row === undefined) violations.add("state_without_history", `${entry.key} is there at version ${entry.version}, and the log does not say how.`);
+    if (row === undefined) violations.add("state_without_history", `${entry.key} is at version ${entry.version}, but the log has no such write.`);
     else if (summary(row) !== summary(entry)) violations.add("state_differs", `${entry.key}: the log gives ${summary(row)}, the state ${summary(entry)}.`);
   }
   for (const [key, row] of live) violations.add("history_without_state", `${key} was written at revision ${row.revision} and is not there.`);

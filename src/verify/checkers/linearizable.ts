@@ -11,27 +11,27 @@ import { Violations } from "./violation.ts";
 
 interface Call {
   readonly client: string;
-  /** Microseconds of one clock that all clients share (the machine's monotonic one). */
+  /** Microseconds on a clock that all clients share (the machine's monotonic clock). */
   readonly calledAtUs: number;
   readonly returnedAtUs: number;
 }
 
-/** An answered call. Calls without an answer are left out: what they did, if anything, is in the log. */
+/** An answered call. Calls without an answer are left out; their effects, if any, are in the log. */
 export type AnsweredCall = Call &
   ({ readonly kind: "commit"; readonly commit: Commit; readonly result: CommitResult } | { readonly kind: "read"; readonly range: Range; readonly snapshot: Snapshot });
 
 export interface LinearRun {
   readonly calls: readonly AnsweredCall[];
-  /** The whole log of the namespace, oldest first, nothing compacted. */
+  /** The whole log of the namespace, oldest first, without compaction. */
   readonly rows: readonly LogRow[];
 }
 
 /**
- * G2. Every commit carries the revision it took, so nothing has to be searched for: the log's order is the claimed order.
- * It is the true one when (1) the memory engine, given the same commits in that order, gives the same answers and the same log,
- * (2) whatever returned before a call began has a lower revision than that call, and
- * (3) every read and every refusal is what the state was at the revision it names, a revision within its window.
- * Reads may name no `at`, and pages must be whole: the checker compares them with everything live in the range.
+ * G2. Every commit carries its revision, so no search is needed: the log's order is the claimed order.
+ * It is the true one if (1) the memory engine, given the same commits in that order, returns the same answers and the same log,
+ * (2) everything that returned before a call began has a lower revision than that call, and
+ * (3) every read and every rejection matches the state at the revision it names, and that revision lies within its window.
+ * Reads must not use `at`, and pages must be complete: the checker compares them with everything live in the range.
  */
 export async function checkLinearizable({ calls, rows }: LinearRun): Promise<readonly Violation[]> {
   const violations = new Violations("G2");
@@ -39,7 +39,7 @@ export async function checkLinearizable({ calls, rows }: LinearRun): Promise<rea
   for (const call of calls) {
     if (call.kind !== "commit" || !tookRevision(call)) continue;
     if (takers.has(call.result.revision))
-      violations.add("revision_shared", `${takers.get(call.result.revision)?.client} and ${call.client} were both given revision ${call.result.revision}.`);
+      violations.add("revision_shared", `${takers.get(call.result.revision)?.client} and ${call.client} both got revision ${call.result.revision}.`);
     takers.set(call.result.revision, call);
   }
   const states = await replay(rows, takers, violations);
@@ -57,7 +57,7 @@ const namespace = "replay";
 
 type State = ReadonlyMap<string, Entry>;
 
-/** Plays the log's revisions in order on the memory engine; the states after each of them, state 0 being empty. */
+/** Replays the log's revisions in order on the memory engine. Returns the state after each of them; state 0 is empty. */
 async function replay(rows: readonly LogRow[], takers: ReadonlyMap<Revision, AnsweredCall & { kind: "commit" }>, violations: Violations): Promise<readonly State[]> {
   let nowMs = 0;
   const clock: Clock = { nowMs: () => nowMs, sleep: async () => {}, rest: async () => {}, turn: (then) => then() };
@@ -86,8 +86,8 @@ async function replay(rows: readonly LogRow[], takers: ReadonlyMap<Revision, Ans
 }
 
 /**
- * A revision that no answered call took, as the log tells it: a commit whose client never heard of it, a sweep, or a delete that met
- * an expired entry. The last two only log expiries, and a delete of an expired key does exactly that.
+ * Rebuilds a commit from the log for a revision that no answered call took: a commit whose client got no answer, a sweep, or a delete that met
+ * an expired entry. The last two log only expiries, and a delete of an expired key does exactly that.
  */
 function preparedFromRows(rows: readonly LogRow[]): PreparedCommit {
   const own = rows.filter((row) => row.op !== "expire");
@@ -110,14 +110,14 @@ const entryOf = (row: LogRow, before: Entry | undefined): Entry => ({
   agent: row.agent,
 });
 
-/** Real time: nothing may stand before what had returned when it was called, nor after what was called when it had returned. */
+/** Real-time order: a call's revision must not precede one that had returned when it was called, nor follow one that was called after it had returned. */
 function checkWindows(calls: readonly AnsweredCall[], violations: Violations): void {
   const floors = new Map<AnsweredCall, Revision>();
   const moments = calls.flatMap((call) => [
     { atUs: call.calledAtUs, call, returns: false },
     { atUs: call.returnedAtUs, call, returns: true },
   ]);
-  // At the same microsecond nothing is known to be earlier: calls come before returns, which makes them concurrent.
+  // Within one microsecond the order is unknown. Calls sort before returns, which makes them concurrent.
   moments.sort((a, b) => a.atUs - b.atUs || Number(a.returns) - Number(b.returns));
   let highest = 0;
   for (const { call, returns } of moments) {
@@ -163,7 +163,7 @@ function checkRefusal({ client, commit, result }: AnsweredCall & { kind: "commit
 
 const revisionOf = (call: AnsweredCall): Revision => (call.kind === "read" ? call.snapshot.revision : call.result.revision);
 
-/** An answer of a commit that changed something. A replayed answer took its revision when it was first given. */
+/** Whether the call is a commit that changed something. A replayed answer took its revision when it was first given. */
 function tookRevision(call: AnsweredCall): boolean {
   if (call.kind === "read" || !call.result.ok || call.result.replayed) return false;
   return call.result.writes.some((outcome, i) => outcome.existed || call.commit.writes[i]?.op === "put");

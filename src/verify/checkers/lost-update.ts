@@ -1,7 +1,7 @@
 import type { Violation } from "./violation.ts";
 import { Violations } from "./violation.ts";
 
-/** One client's answer to one compare-and-set increment that succeeded. */
+/** A successful compare-and-set increment, as its client saw it. */
 export interface Increment {
   readonly client: string;
   readonly version: number;
@@ -9,15 +9,15 @@ export interface Increment {
 }
 
 export interface IncrementRun {
-  /** Each acknowledged success. */
+  /** All acknowledged successes. */
   readonly increments: readonly Increment[];
-  /** Sent, but never answered: each may or may not have happened. */
+  /** The number of increments sent but never answered; each may or may not have happened. */
   readonly unanswered: number;
   readonly final: { readonly version: number; readonly value: number };
 }
 
 /**
- * G3. Every increment wrote "what I read, plus one" under the version it had read. If no update is lost,
+ * G3. Every increment wrote "the value I read, plus one" under the version it had read. If no update is lost,
  * the n-th success wrote the value n under the version n, and the counter ends at the number of successes.
  */
 export function checkNoLostUpdate({ increments, unanswered, final }: IncrementRun): readonly Violation[] {

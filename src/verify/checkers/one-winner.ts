@@ -1,13 +1,13 @@
 import type { Violation } from "./violation.ts";
 import { Violations } from "./violation.ts";
 
-/** Many tried to take one thing (a version, a lease, a run) at once; these received a success. */
+/** Many racers tried to take one thing (a version, a lease, a run) at once; `winners` got a success. */
 export interface Race {
   readonly name: string;
   readonly winners: readonly string[];
-  /** Sent, but never answered: may have won without knowing. */
+  /** Racers that sent a request but got no answer; they may have won without knowing. */
   readonly unanswered: readonly string[];
-  /** Who the store says has it. */
+  /** The holder according to the store. */
   readonly holder: string | undefined;
 }
 
@@ -21,7 +21,7 @@ export function checkOneWinner(races: readonly Race[]): readonly Violation[] {
     if (holder !== undefined && winners.length > 0 && !winners.includes(holder))
       violations.add("holder_differs", `${name}: ${winners.join(", ")} won, and the store names ${holder}.`);
     if (holder !== undefined && winners.length === 0 && !unanswered.includes(holder))
-      violations.add("holder_invented", `${name}: the store names ${holder}, which was refused or never asked.`);
+      violations.add("holder_invented", `${name}: the store names ${holder}, which was rejected or did not race.`);
   }
   return violations.list();
 }

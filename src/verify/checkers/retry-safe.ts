@@ -4,15 +4,18 @@ import { Violations } from "./violation.ts";
 /** One request key, sent any number of times. */
 export interface RetriedRequest {
   readonly key: string;
-  /** The answer of each answered attempt, as text; attempts whose answer was lost are not here. */
+  /** The answer to each answered attempt, as text; attempts whose answer was lost are not included. */
   readonly answers: readonly string[];
-  /** How often its effect is in the log. */
+  /** How many times its effect is in the log. */
   readonly effects: number;
-  /** The answer was that nothing is changed. */
+  /** True if the answer was that nothing was changed. */
   readonly refused?: boolean;
 }
 
-/** G9. However often a request is sent, its effect is in the log at most once, an answered one exactly once, a refused one never, and every answer is the first one. */
+/**
+ * G9. However often a request is sent, its effect is in the log at most once: exactly once if it
+ * was answered, never if it was rejected. Every answer equals the first one.
+ */
 export function checkRetrySafe(requests: readonly RetriedRequest[]): readonly Violation[] {
   const violations = new Violations("G9");
   for (const { key, answers, effects, refused = false } of requests) {

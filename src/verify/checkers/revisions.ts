@@ -7,13 +7,13 @@ export interface RevisionRun {
   readonly rows: readonly LogRow[];
   /** The revisions that clients received for their own commits. */
   readonly acknowledged: readonly { readonly client: string; readonly revision: Revision }[];
-  /** The namespace's revision at the end. */
+  /** The final revision of the namespace. */
   readonly revision: Revision;
-  /** Where the namespace reports that its history went back and continues above. */
+  /** The places where the namespace reports that its history was rolled back and continues at a higher revision. */
   readonly gaps?: NamespaceFacts["gaps"];
 }
 
-/** G4. Revisions are 1, 2, 3 … without gaps, each given to one commit; versions of a key only grow; time does not go back. */
+/** G4. Revisions are 1, 2, 3 … without gaps, each assigned to one commit; versions of a key only increase; time does not go backwards. */
 export function checkRevisions({ rows, acknowledged, revision, gaps = [] }: RevisionRun): readonly Violation[] {
   const violations = new Violations("G4");
   const versions = new Map<string, number>();

@@ -1,6 +1,6 @@
 import type { LogRow, Revision } from "../../store/store.ts";
 
-/** A log in order, revision by revision. (`Map.groupBy` came with Node 21.) */
+/** Groups a log by revision, in order. (`Map.groupBy` requires Node 21.) */
 export function rowsByRevision(rows: readonly LogRow[]): Map<Revision, LogRow[]> {
   const groups = new Map<Revision, LogRow[]>();
   for (const row of rows) {

@@ -1,4 +1,4 @@
-/** One broken promise: which one, by what name, and the facts a person needs to look it up. */
+/** One violation of a guarantee: which guarantee, the kind of fault, and the facts a person needs to investigate it. */
 export interface Violation {
   /** The number in docs/guarantees.md. */
   readonly guarantee: `G${number}`;
@@ -6,7 +6,7 @@ export interface Violation {
   readonly detail: string;
 }
 
-/** Reports of one checker; a broken store breaks a promise thousands of times, and the first few tell the story. */
+/** The violations that one checker found. A broken store violates a guarantee thousands of times, and the first few are enough. */
 export class Violations {
   readonly #guarantee: Violation["guarantee"];
   readonly #found: Violation[] = [];

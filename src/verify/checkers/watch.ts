@@ -3,20 +3,20 @@ import { rowsByRevision } from "./rows-by-revision.ts";
 import type { Violation } from "./violation.ts";
 import { Violations } from "./violation.ts";
 
-/** One life of a watcher: where it began, and what it received until it ended or was killed. */
+/** One life of a watcher: where it started, and what it received until it ended or was killed. */
 export interface WatchLife {
   readonly after: Revision;
   readonly changes: readonly Change[];
 }
 
 export interface WatchRun {
-  /** The lives of one watcher, each begun after the last revision that the one before had seen. */
+  /** The lives of one watcher; each starts after the last revision that the previous one saw. */
   readonly lives: readonly WatchLife[];
-  /** The log of the watched range, oldest first: what should have been seen. */
+  /** The log of the watched range, oldest first: what the watcher should have seen. */
   readonly rows: readonly LogRow[];
 }
 
-/** G10. Ordered, unique, complete, atomic per revision, resumable; one name for each way to fail. */
+/** G10. Ordered, unique, complete, atomic per revision, resumable. Each way to fail has its own fault name. */
 export function checkWatch({ lives, rows }: WatchRun): readonly Violation[] {
   const violations = new Violations("G10");
   const expected = rowsByRevision(rows);

@@ -5,7 +5,7 @@ import type { RunJob } from "../job.ts";
 
 export const atomicMembers: readonly string[] = Array.from({ length: 8 }, (_, i) => `member/${i + 1}`);
 
-/** A writer gives all members one new value at a time; a reader looks at them and says what it saw whenever the revision has moved. Both until killed. */
+/** A writer repeatedly sets all members to one new value. A reader reads them and reports what it saw whenever the revision has changed. Both run until killed. */
 export const atomicJob: RunJob = async ({ job, scope, store, say, clock }) => {
   for (let count = 1; job.role === "writer"; count += 1) {
     await commitState(scope, { writes: atomicMembers.map((key) => ({ op: "set", key, value: `${job.name}-${count}` })), expected: [], guards: [] });

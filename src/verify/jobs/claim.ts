@@ -5,7 +5,7 @@ import type { WorkerMessage } from "../worker-process.ts";
 
 const claimTtlMs = 60_000;
 
-/** Claims each run it is given, at once, and reports whether it won. */
+/** Claims each run it receives at once and reports whether it won. */
 export const claimJob: RunJob = (context) =>
   answerCommands(context, async ({ run }): Promise<WorkerMessage> => {
     const result = await claimRun(context.scope, { runId: String(run), agentId: context.job.name, ttlMs: claimTtlMs });

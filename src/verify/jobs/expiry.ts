@@ -2,7 +2,7 @@ import { stateKeys } from "../../domain/keyspace.ts";
 import type { RunJob } from "../job.ts";
 import { between } from "../random.ts";
 
-/** A writer puts short-lived entries, each under a key of its own; a reader lists them as fast as it can. Both until killed. */
+/** A writer puts short-lived entries, each under its own key. A reader lists them as fast as it can. Both run until killed. */
 export const expiryJob: RunJob = async ({ job, store, say, random, clock }) => {
   for (let count = 1; job.role === "writer"; count += 1) {
     const key = stateKeys.key(`fleeting/${job.name}/${count}`);

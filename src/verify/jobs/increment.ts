@@ -2,7 +2,7 @@ import { readState, setState } from "../../domain/state/state.ts";
 import type { RunJob } from "../job.ts";
 import { between } from "../random.ts";
 
-/** Raises one counter by compare-and-set as often as requested, and reports what each success wrote. */
+/** Increments one counter by compare-and-set a given number of times and reports what each success wrote. */
 export const incrementJob: RunJob = async ({ job, scope, say, commands, clock, random }) => {
   for await (const _ of commands) break;
   for (let done = 0; done < Number(job.times); ) {
@@ -11,7 +11,7 @@ export const incrementJob: RunJob = async ({ job, scope, say, commands, clock, r
     const value = Number(before?.value ?? 0) + 1;
     const result = await setState(scope, { key: "counter", value, expectedVersion: before?.version ?? 0 });
     if (!result.ok) {
-      // Losers step aside for a while, each for another and longer where the store is slower: many racers would keep each other from winning otherwise.
+      // Losers wait for a random time, longer on a slower store. Without it, many racers would keep each other from winning.
       await clock.sleep(between(random, 0, 4 + Math.min(400, 40 * (clock.nowMs() - startedMs))));
       continue;
     }

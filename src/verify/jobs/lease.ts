@@ -5,8 +5,8 @@ import { isHoldfastError } from "../../kernel/errors.ts";
 import type { JobContext, RunJob } from "../job.ts";
 
 /**
- * Told `take`, acquires every lease of the list as soon as it is free, then writes under its tokens, again and again, without ever asking
- * whether it still holds them: it keeps writing after the process was stopped and continued, which is when they must be refused.
+ * On `take`, acquires every lease in the list as soon as it is free, then writes under its tokens again and again without checking
+ * whether it still holds them. It keeps writing after the process was stopped and continued, which is when its writes must be rejected.
  */
 export const leaseJob: RunJob = async (context) => {
   for await (const { take, ttlMs } of context.commands) {
@@ -15,7 +15,7 @@ export const leaseJob: RunJob = async (context) => {
   }
 };
 
-/** Mostly asleep: a holder should be stopped inside a transaction now and then, not nearly always. */
+/** Mostly asleep, so that a holder is stopped inside a transaction occasionally rather than nearly always. */
 const betweenWritesMs = 25;
 
 async function holdOnce({ job, scope, clock, say }: JobContext, resource: string, ttlMs: number): Promise<void> {

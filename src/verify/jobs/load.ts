@@ -18,10 +18,10 @@ const leases = 4;
 const claimTtlMs = 40;
 const groupMembers = ["group/a", "group/b", "group/c", "group/d"] as const;
 
-/** Values of uneven size: most fit a page of a database many times over, some need several. */
+/** Values of varying size: most are much smaller than a database page, some need several pages. */
 const payload = (unique: string, random: Random): string => `${unique} ${"x".repeat(random() < 0.1 ? between(random, 2_000, 9_000) : between(random, 0, 60))}`;
 
-/** One of everything that an agent may do to the store, on things that others use too. */
+/** One of each action that an agent can perform on the store, on things that others use too. */
 const actions: readonly Action[] = [
   (scope, unique, random) => setState(scope, { key: `shared/${between(random, 1, sharedKeys)}`, value: payload(unique, random) }),
   (scope, unique, random) => setState(scope, { key: `own/${scope.writer}/${between(random, 1, 5)}`, value: payload(unique, random) }),
@@ -51,7 +51,7 @@ const actions: readonly Action[] = [
   },
 ];
 
-/** Works until it is killed or has done `actions` actions, several at a time so that commits are gathered into batches. */
+/** Works until it is killed or has performed `actions` actions, several at a time so that commits form batches. */
 export const loadJob: RunJob = async ({ job, scope, say, random }) => {
   const recorded: Scope = { ...scope, store: recordedStore(scope.store, say) };
   const actionsMax = Number(job.actions ?? Number.POSITIVE_INFINITY);
@@ -65,7 +65,7 @@ export const loadJob: RunJob = async ({ job, scope, say, random }) => {
   await Promise.all([loop(), loop(), loop(), loop()]);
 };
 
-/** Losing a race is part of the load; anything that a healthy store should not answer ends the worker. */
+/** Losing a race is part of the load. Any error that a healthy store should not return ends the worker. */
 async function perform(scope: Scope, unique: string, random: Random): Promise<void> {
   try {
     await pick(random, actions)(scope, unique, random);

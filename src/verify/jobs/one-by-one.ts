@@ -2,15 +2,15 @@ import { everything } from "../../store/ranges.ts";
 import type { CommitResult, Put } from "../../store/store.ts";
 import type { RunJob } from "../job.ts";
 
-/** Revisions made before the log is read: a log that loses one now and then has lost one of these. */
+/** Revisions made before the log is read: enough for a log that loses revisions occasionally to lose one of these. */
 const revisions = 90;
-/** Commits before the kill: an engine that answers some of them too early has lost one of these. */
+/** Commits before the kill: enough for an engine that acknowledges some commits too early to lose one of these. */
 const lastCommits = 6;
 export const groupKeys = ["group/a", "group/b", "group/c", "group/d"] as const;
 export const lastKey = "last";
 const ttlMs = 3_600_000;
 
-/** Puts every promise to the test once, in order and alone, says what the store answered, and is killed the moment its last commits are acknowledged. */
+/** Tests each guarantee once, in order and without other processes, and reports the store's answers. It kills itself the moment its last commits are acknowledged. */
 export const oneByOneJob: RunJob = async ({ job, store, say }) => {
   const put = (key: string, value: string | number, more: Partial<Put> = {}): Promise<CommitResult> =>
     store.commit({ writer: job.name, writes: [{ op: "put", key, value, ...more }] });

@@ -5,7 +5,7 @@ import type { Scope } from "../../store/transact.ts";
 import type { RunJob } from "../job.ts";
 import type { WorkerMessage } from "../worker-process.ts";
 
-/** Requests whose second effect would show: a further version, a second revision of a group, a second run of the same name. */
+/** Requests whose second effect would be visible: another version, a second revision of a group, a second run with the same name. */
 const requests: readonly ((scope: Scope, index: number) => Promise<unknown>)[] = [
   (scope, index) => setState(scope, { key: `request/${index}`, value: index }),
   (scope, index) =>
@@ -22,7 +22,7 @@ const requests: readonly ((scope: Scope, index: number) => Promise<unknown>)[] =
 
 const requestKey = (index: number): string => `request-${index}`;
 
-/** Sends numbered requests from `from` on, each under its own request key, saying before and after. A command names one to be sent again. */
+/** Sends numbered requests starting at `from`, each with its own request key, and reports before and after. Each command names a request to send again. */
 export const retryJob: RunJob = async ({ job, scope, say, commands }) => {
   const send = async (index: number): Promise<WorkerMessage> => {
     const request = { key: requestKey(index), fingerprint: fingerprint(["request", index]) };

@@ -5,8 +5,8 @@ import { isHoldfastError } from "../../kernel/errors.ts";
 import type { JobContext, RunJob } from "../job.ts";
 
 /**
- * Told a run, claims it as soon as it may, resumes after the last step found, and records the rest one by one, saying so before and after each:
- * the parent kills or stops it between any two of these lines.
+ * Claims each run it receives as soon as possible, resumes after the last recorded step and records the rest one by one. It
+ * reports before and after each step, so that the parent can kill or stop it between any two of these lines.
  */
 export const stepsJob: RunJob = async (context) => {
   for await (const { run, steps, ttlMs } of context.commands) await work(context, String(run), Number(steps), Number(ttlMs));

@@ -1,3 +1,7 @@
+import { beginEffect } from "../../../src/domain/effects/begin-effect.ts";
+import type { EffectReport } from "../../../src/domain/effects/finish-effect.ts";
+import { finishEffect } from "../../../src/domain/effects/finish-effect.ts";
+import type { EffectIdentity } from "../../../src/domain/effects/identity.ts";
 import { openEngine } from "../../../src/engines/open-store.ts";
 import type { Clock } from "../../../src/kernel/clock.ts";
 import { systemClock } from "../../../src/kernel/clock.ts";
@@ -22,7 +26,18 @@ export async function fillDemoStore(url: string): Promise<void> {
   const clock: Clock = { ...systemClock, nowMs: () => nowMs };
   await using engine = await openEngine(url, { clock });
   const answers = new Map<string, Record<string, unknown>>();
+  const effects = demoEffects.toSorted((a, b) => b.ago - a.ago);
+  const performUntil = async (minutesAgo: number): Promise<void> => {
+    for (let next = effects[0]; next !== undefined && next.ago >= minutesAgo; next = effects[0]) {
+      effects.shift();
+      nowMs = Math.round(endMs - next.ago * minuteMs);
+      const scope = { store: openNamespaceStore(engine, "default", clock), clock, writer: "fleet", agent: next.agent };
+      const begun = await beginEffect(scope, { identity: next.identity, liveMs: next.liveMs ?? 30_000 });
+      if (begun.outcome === "begun" && next.ends !== undefined) await finishEffect(scope, { ...begun, outcome: next.ends });
+    }
+  };
   for (const [minutesAgo, writer, name, args, namespace = "default"] of demoCalls().toSorted((a, b) => b[0] - a[0])) {
+    await performUntil(minutesAgo);
     nowMs = Math.round(endMs - minutesAgo * minuteMs);
     const tool = catalog.find((each) => each.name === name);
     if (tool === undefined) throw new Error(`There is no tool ${name}.`);
@@ -33,7 +48,35 @@ export async function fillDemoStore(url: string): Promise<void> {
     if (!outcome.ok) throw new Error(`${name} ${JSON.stringify(given)}: ${outcome.error.message}`);
     answers.set(`${name} ${String(given.run_id ?? given.resource_id ?? given.key ?? "")}`, outcome.structured);
   }
+  await performUntil(0);
 }
+
+interface DemoEffect {
+  readonly ago: number;
+  readonly agent: string;
+  readonly identity: EffectIdentity;
+  readonly liveMs?: number;
+  readonly ends?: EffectReport;
+}
+
+/** As programs journal them: no tool begins one. */
+const demoEffects: readonly DemoEffect[] = [
+  {
+    ago: 190,
+    agent: "coder-1",
+    identity: { name: "invoice-mail-4711", run: "migrate-invoices-2026-11", step: 2, tool: "mail.send", args: { to: "billing@example.com", subject: "Invoices are moved" } },
+    ends: { state: "done", answer: { message: "m-20931" } },
+  },
+  {
+    ago: 95,
+    agent: "deployer",
+    identity: { tool: "github.release", args: { repository: "shop", tag: "v2.14.0" } },
+    ends: { state: "failed", error: { status: 422, message: "tag exists" } },
+  },
+  { ago: 42, agent: "coder-1", identity: { name: "payment-88", run: "migrate-invoices-2026-11", step: 7, tool: "bank.pay", args: { order: 88, amount: 129.9, currency: "EUR" } } },
+  { ago: 12, agent: "deployer", identity: { name: "announce-v2.14", tool: "chat.post", args: { channel: "#releases", text: "v2.14 is out" } } },
+  { ago: 1, agent: "deployer", identity: { name: "cdn-purge", tool: "cdn.purge", args: { paths: ["/*"] } }, liveMs: 3_600_000 },
+];
 
 function demoCalls(): readonly Call[] {
   return [...runs(), ...leases(), ...keys(), ...journal(), ...knowledge(), ...research(), ...elsewhere()];

@@ -1,5 +1,5 @@
 import type { Page } from "playwright-core";
-import type { JournalPage, KeysPage, NotesPage, ResearchPage, RunsPage } from "../../../src/surfaces/dashboard/api.ts";
+import type { EffectsAnswer, JournalPage, KeysPage, NotesPage, ResearchPage, RunsPage } from "../../../src/surfaces/dashboard/api.ts";
 import type { DashboardPage } from "./dashboard-page.ts";
 import { drawn, openDashboardPage, visit } from "./dashboard-page.ts";
 import { fillDemoStore } from "./demo-store.ts";
@@ -51,6 +51,7 @@ export async function faultsOf(page: Page, path: string, at: readonly number[] =
 /** The pages that show one thing each, by what they show: their addresses, and how many there are at least. */
 export const details: readonly (readonly [what: string, list: (dashboard: DashboardPage) => Promise<readonly string[]>, countMin: number])[] = [
   ["runs", async (dashboard) => addresses("runs", (await read<RunsPage>(dashboard, "runs?limit=200")).runs, ({ runId }) => runId), 40],
+  ["effects", async (dashboard) => addresses("effects", (await read<EffectsAnswer>(dashboard, "effects?limit=50")).effects, ({ id }) => id), 5],
   ["keys", async (dashboard) => addresses("keys", (await read<KeysPage>(dashboard, "keys?limit=200")).keys, ({ key }) => key), 14],
   ["journal", async (dashboard) => addresses("journal", (await read<JournalPage>(dashboard, "journal?limit=50")).entries, ({ id }) => id), 6],
   ["notes", async (dashboard) => addresses("knowledge", (await read<NotesPage>(dashboard, "notes?limit=100")).notes, ({ name }) => name), 8],

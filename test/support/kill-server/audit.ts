@@ -171,7 +171,7 @@ function sentWrites(calls: readonly RecordedCall[], effects: readonly FoundWrite
     const key = keyOf(call, answer) ?? foundAt.get(value);
     if (key === undefined) return [];
     if (answer === undefined) return [{ key, value }];
-    return [{ key, value, revision: answer.structured.token !== undefined && call.tool !== "lease_renew" ? answer.structured.token : "untold" }];
+    return [{ key, value, revision: answer.structured.token !== undefined && call.tool !== "lease_renew" ? answer.structured.token : "unknown" }];
   });
 }
 

@@ -1,7 +1,8 @@
 import type { IncomingMessage } from "node:http";
 import { Readable } from "node:stream";
 import { expect, test } from "vitest";
-import { readAnswerEvents, TooLong } from "../../../src/surfaces/connect/read-answer.ts";
+import { TooLong } from "../../../src/kernel/server-events.ts";
+import { readAnswerEvents } from "../../../src/surfaces/connect/read-answer.ts";
 import { isInTheClear, requireTarget } from "../../../src/surfaces/connect/target.ts";
 
 test("an event of lines without text ends like one that is too long", async () => {

@@ -11,6 +11,7 @@ import { openNamespaceStore, openReservedStore } from "../../../src/store/namesp
 import type { Engine } from "../../../src/store/store.ts";
 import type { ApiRequest, ApiRoute, ServerSentEvent } from "../../../src/surfaces/dashboard/api-route.ts";
 import { openApiRoutes } from "../../../src/surfaces/dashboard/routes.ts";
+import { openAnswerGates } from "../../../src/surfaces/mcp/http/open-answer-gates.ts";
 import { catalog } from "../../../src/tools/catalog.ts";
 import type { ToolBase } from "../../../src/tools/run-tool.ts";
 import { runTool } from "../../../src/tools/run-tool.ts";
@@ -40,6 +41,8 @@ export function openApi({ engine, clock, readOnly = false }: { readonly engine: 
   const server = { version: "1.2.3", startedAtMs: clock.nowMs(), claimTtlMs: 60_000, ...engineFacts(engine) };
   const baseOf = (writer: string): ToolBase => ({ store, clock, writer, server });
 
+  const gates = openAnswerGates(clock);
+
   async function ask(method: ApiRoute["method"], path: string, more: Partial<ApiRequest>, principal = person) {
     const { route, params } = find(routes, method, path);
     return route.handle({
@@ -50,6 +53,8 @@ export function openApi({ engine, clock, readOnly = false }: { readonly engine: 
       query: new URLSearchParams(),
       json: async () => ({}),
       signal: new AbortController().signal,
+      gate: gates.open("someone"),
+      openWait: () => () => {},
       ...more,
     });
   }

@@ -1,6 +1,8 @@
 import { describe, expect, test } from "vitest";
 import type { Principal } from "../../../src/domain/identity/principal.ts";
+import { systemClock } from "../../../src/kernel/clock.ts";
 import type { ActivityAnswer, CreatedToken, LeasesAnswer, NoteChanged, NoteView, RunDetail, RunsPage, SteppedIn, TokensAnswer } from "../../../src/surfaces/dashboard/api.ts";
+import { openAnswerGates } from "../../../src/surfaces/mcp/http/open-answer-gates.ts";
 import { catalog } from "../../../src/tools/catalog.ts";
 import { engineNamed } from "../../support/engines.ts";
 import { manualClock } from "../../support/manual-clock.ts";
@@ -22,7 +24,7 @@ describe.each(["memory", "SQLite"] as const)("a person steps in on %s", (name) =
     await api.post<SteppedIn>(`${ns}/leases/release`, { resource: "deploy", token: lease?.token });
     expect((await api.get<LeasesAnswer>(`${ns}/leases`)).leases).toEqual([]);
     await expect(api.agent("state_set", { key: "k", value: 1, lease: { resource_id: "deploy", token: lease?.token } })).rejects.toThrow(/lease_lost/);
-    expect((await api.get<ActivityAnswer>(`${ns}/activity`)).items[0]).toMatchObject({ kind: "lease", operation: "released by hand", subject: "deploy", writer: "someone" });
+    expect((await api.get<ActivityAnswer>(`${ns}/activity`)).items[0]).toMatchObject({ kind: "lease", operation: "released by an operator", subject: "deploy", writer: "someone" });
     expect(await api.agent("lease_acquire", { resource_id: "deploy", holder_id: "worker-2", ttl_seconds: 5 })).toMatchObject({ acquired: true });
   });
 
@@ -145,6 +147,8 @@ describe("what a person may do", () => {
           query: new URLSearchParams(),
           json: async () => ({ key: "k", value: 1 }),
           signal: new AbortController().signal,
+          gate: openAnswerGates(systemClock).open("someone"),
+          openWait: () => () => {},
         }),
       );
     expect((await call("state_set")).message.replace("state_set", "…")).toBe((await call("no_such_tool")).message.replace("no_such_tool", "…"));

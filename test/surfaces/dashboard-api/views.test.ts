@@ -303,7 +303,7 @@ describe("the list of routes", () => {
   test("asks for the role that each deserves: looking for read, changing for write, tokens for admin", () => {
     const { routes } = openMemoryApi();
     const needing = (role: string) => routes.filter(({ needs }) => needs === role).map(({ method, path }) => `${method} ${path.replace("/api/ns/:namespace/", "")}`);
-    expect(needing("write").sort()).toEqual(["POST leases/release", "POST notes/change", "POST runs/cancel", "POST runs/return"]);
+    expect(needing("write").sort()).toEqual(["POST effects/resolve", "POST leases/release", "POST notes/change", "POST runs/cancel", "POST runs/return"]);
     expect(needing("admin").sort()).toEqual(["DELETE /api/tokens/:id", "GET /api/tokens", "POST /api/tokens"]);
     // Which tools may be called is said by the caller's own list of them.
     expect(needing("read").filter((route) => !route.startsWith("GET"))).toEqual(["POST tools/:tool"]);

@@ -7,6 +7,7 @@ import { openEngine } from "../../../src/engines/open-store.ts";
 import { silentLog } from "../../../src/kernel/log.ts";
 import { everything } from "../../../src/store/ranges.ts";
 import { openApiRoutes } from "../../../src/surfaces/dashboard/routes.ts";
+import { openLibraryRoutes } from "../../../src/surfaces/remote/library-routes.ts";
 import { catalog } from "../../../src/tools/catalog.ts";
 import type { HttpServer, HttpServerOptions } from "../../support/http-server.ts";
 import { startHttpServer } from "../../support/http-server.ts";
@@ -41,7 +42,10 @@ export async function openScene({ flags = {}, ...options }: HttpServerOptions = 
       port: server.port,
       readOnly: false,
       tools: catalog,
-      apiRoutes: openApiRoutes({ log: silentLog, readOnly: false, operator: "operator", system: server.serving.system, namespaces: () => engine.namespaces() }),
+      apiRoutes: [
+        ...openApiRoutes({ log: silentLog, readOnly: false, operator: "operator", system: server.serving.system, namespaces: () => engine.namespaces() }),
+        ...openLibraryRoutes({ readOnly: false, effectKeepMs: 60_000 }),
+      ],
       callers,
       marks: async () => ({ own: await markOf(namespaces.own), foreign: await markOf(namespaces.foreign) }),
       ...more,

@@ -6,7 +6,7 @@ import { systemNamespace } from "../../../src/domain/keyspace.ts";
 import type { ApiRoute } from "../../../src/surfaces/dashboard/api-route.ts";
 import type { Tool } from "../../../src/tools/tool.ts";
 import { mcpHeaders, toolCall } from "../../support/http-server.ts";
-import { sampleArguments } from "./sample-arguments.ts";
+import { sampleArguments, sampleLibraryArguments } from "./sample-arguments.ts";
 
 /** Who asks. `headers` and `query` are all that is sent of a credential. */
 export interface Caller {
@@ -237,9 +237,10 @@ const places = Object.keys(namespaces) as Place[];
 function apiCells(routes: readonly ApiRoute[], tools: readonly Tool[]): readonly Cell[] {
   return routes.flatMap((route): readonly Cell[] => {
     const { method, path, needs } = route;
-    const isRead = method === "GET";
-    const shared = { method, needs, changesNothing: isRead, isGoneWhenReadOnly: !isRead && needs !== "read" };
-    const body = method === "POST" ? { headers: { "content-type": "application/json" }, body: {} } : {};
+    const libraryMethod = /\/library\/(.+)$/.exec(path)?.[1];
+    const isRead = method === "GET" || (libraryMethod !== undefined && needs === "read");
+    const shared = { method, needs, changesNothing: isRead, isGoneWhenReadOnly: !isRead && needs !== "read", isStream: libraryMethod === "state.watch" };
+    const body = method === "POST" ? { headers: { "content-type": "application/json" }, body: libraryMethod === undefined ? {} : sampleLibraryArguments(libraryMethod) } : {};
     const concrete = (place: Place | undefined, name: string | undefined): string =>
       path
         .replace(":namespace", encodeURIComponent(namespaces[place ?? "own"]))
@@ -248,7 +249,8 @@ function apiCells(routes: readonly ApiRoute[], tools: readonly Tool[]): readonly
     const inPlaces = path.includes(":namespace") ? places : [undefined];
     return inPlaces.flatMap((place): readonly Cell[] => {
       const where = place === undefined ? "" : ` in ${place}`;
-      if (!path.includes(":tool")) return [{ ...shared, ...body, isRoute: true, what: `api: ${method} ${path}${where}`, path: concrete(place, undefined), place }];
+      if (!path.includes(":tool"))
+        return [{ ...shared, ...body, isRoute: libraryMethod === undefined, what: `api: ${method} ${path}${where}`, path: concrete(place, undefined), place }];
       return tools.map((tool) => ({
         ...shared,
         headers: { "content-type": "application/json" },

@@ -1,3 +1,5 @@
+import type { LibraryMethodName } from "../../../src/surfaces/library/library-methods.ts";
+
 /** Arguments with which each tool does its work when it is let: a call that should have been refused leaves a trace. */
 const samples: Readonly<Record<string, (namespace: string) => Readonly<Record<string, unknown>>>> = {
   state_set: () => ({ key: "written", value: "written by the matrix" }),
@@ -22,6 +24,7 @@ const samples: Readonly<Record<string, (namespace: string) => Readonly<Record<st
   lease_release: () => ({ resource_id: "held", holder_id: "holder" }),
   lease_renew: () => ({ resource_id: "held", holder_id: "holder", ttl_seconds: 7_200 }),
   session_save: () => ({ session_id: "saved", context: { by: "matrix" } }),
+  effects: () => ({}),
   session_restore: () => ({ session_id: "session" }),
   history_log: () => ({ n: 50 }),
   checkpoint: () => ({ action: "save", description: "saved by the matrix", workspace: "matrix" }),
@@ -40,3 +43,52 @@ export const sampledTools = Object.keys(samples);
 export function sampleArguments(tool: string, namespace: string): Readonly<Record<string, unknown>> {
   return samples[tool]?.(namespace) ?? {};
 }
+
+/** The same for the methods of the library. */
+const librarySamples: Readonly<Record<LibraryMethodName, Readonly<Record<string, unknown>>>> = {
+  "state.set": { key: "written", value: "written by the matrix" },
+  "state.get": { key: "color" },
+  "state.waitFor": { key: "color", versionAbove: 0, timeoutMs: 0 },
+  "state.delete": { key: "color" },
+  "state.list": {},
+  "state.commit": { writes: [{ op: "set", key: "committed", value: 1 }] },
+  "state.watch": { after: 0 },
+  "leases.acquire": { resource: "deploy", ttlMs: 3_600_000, agent: "matrix" },
+  "leases.renew": { resource: "held", ttlMs: 7_200_000, agent: "holder" },
+  "leases.release": { resource: "held", agent: "holder" },
+  "leases.list": {},
+  "effects.begin": { tool: "pay", args: { amount: 1 } },
+  "effects.keepAlive": { attempt: { id: "fx-00000000000000000000", token: 1 } },
+  "effects.finish": { attempt: { id: "fx-00000000000000000000", token: 1 }, outcome: { state: "done", answer: 1 } },
+  "effects.resolve": { id: "fx-00000000000000000000", as: "done" },
+  "effects.get": { id: "fx-00000000000000000000" },
+  "effects.list": {},
+  "workflows.create": { name: "made by the matrix" },
+  "workflows.find": {},
+  "workflows.get": { runId: "run-of-the-matrix" },
+  "workflows.claim": { agent: "matrix" },
+  "workflows.renew": { runId: "run-of-the-matrix", agent: "matrix" },
+  "workflows.giveBack": { runId: "run-of-the-matrix", agent: "matrix" },
+  "workflows.wake": { runId: "run-of-the-matrix" },
+  "workflows.checkpoint": { runId: "run-of-the-matrix", step: 1, output: "x", agent: "matrix" },
+  "workflows.resume": { runId: "run-of-the-matrix" },
+  "workflows.finish": { runId: "run-of-the-matrix", status: "cancelled" },
+  "sessions.save": { sessionId: "saved", context: { by: "matrix" } },
+  "sessions.restore": { sessionId: "session" },
+  "journal.save": { description: "saved by the matrix", workspace: "matrix" },
+  "journal.get": { idOrPart: "cp" },
+  "journal.list": { workspace: "matrix" },
+  "journal.search": { query: "canary", workspace: "matrix" },
+  "journal.highlights": { entry: { sessionId: "s", workspace: { id: "none" } } },
+  "research.save": { coreQuestion: "is it shut?", thesis: "it is shut", confidence: 0.5 },
+  "research.list": {},
+  "research.load": { idOrPart: "2" },
+  "knowledge.save": { id: "noted", content: "noted by the matrix" },
+  "knowledge.get": { name: "note" },
+  "knowledge.recall": { query: "canary" },
+  resume: { workspace: "matrix" },
+  history: {},
+  health: {},
+};
+
+export const sampleLibraryArguments = (name: string): Readonly<Record<string, unknown>> => librarySamples[name as LibraryMethodName];

@@ -96,6 +96,25 @@ describe("calls that wait", () => {
     expect(server.serving.httpServer.usage.inFlight).toBe(0);
   });
 
+  test("of the library keep no body while they wait", async () => {
+    const { server, waiting } = await open({});
+    const token = await server.token();
+    const post = (method: string, body: string): Promise<Response> =>
+      server.fetch(`/api/ns/default/library/${method}`, { method: "POST", token, headers: { "content-type": "application/json" }, body });
+    const padding = " ".repeat(100_000);
+    const value = post("state.waitFor", `{"key":"k","versionAbove":0,"timeoutMs":50000${padding}}`);
+    await waiting(1);
+    expect(server.serving.httpServer.usage.bodyBytes).toBe(0);
+    await post("leases.acquire", '{"resource":"r","ttlMs":60000,"agent":"a1"}');
+    const lease = post("leases.acquire", `{"resource":"r","ttlMs":60000,"waitMs":50000,"agent":"a2"${padding}}`);
+    await waiting(2);
+    expect(server.serving.httpServer.usage.bodyBytes).toBe(0);
+    await post("state.set", '{"key":"k","value":1}');
+    await post("leases.release", '{"resource":"r","agent":"a1"}');
+    expect([await (await value).json(), await (await lease).json()]).toMatchObject([{ result: { entry: { value: 1 } } }, { result: { ok: true, holder: "a2" } }]);
+    expect(server.serving.httpServer.usage.bodyBytes).toBe(0);
+  });
+
   test("over their number, the oldest of the largest holder is answered with what there is, and the new one waits", async () => {
     const { server, wait, waiting } = await open({ waitsMax: 3 });
     const hostile = await server.token({ name: "hostile" });

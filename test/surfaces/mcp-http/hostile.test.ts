@@ -153,11 +153,11 @@ describe.each([true, false])("a wrong request is refused shortly, as the caller'
   const long = "x".repeat(1_000_000);
   const completion = { ref: { type: "ref/prompt", name: "resume" }, argument: { name: "query", value: "" } };
   test.each<[string, string, Record<string, unknown>, RegExp]>([
-    ["a URI of a megabyte", "resources/read", { uri: `x://${long}` }, /^uri: may have 4096 characters$/],
-    ["a URI of ours of a megabyte", "resources/read", { uri: `holdfast://state/${long}` }, /^uri: may have 4096 characters$/],
-    ["a subscription to one", "resources/subscribe", { uri: `holdfast://state/${long}` }, /^uri: may have 4096 characters$/],
+    ["a URI of a megabyte", "resources/read", { uri: `x://${long}` }, /^uri: must be at most 4096 characters$/],
+    ["a URI of ours of a megabyte", "resources/read", { uri: `holdfast://state/${long}` }, /^uri: must be at most 4096 characters$/],
+    ["a subscription to one", "resources/subscribe", { uri: `holdfast://state/${long}` }, /^uri: must be at most 4096 characters$/],
     ["a URI that is none", "resources/read", { uri: 5 }, /^params\.uri: /],
-    ["thousands of arguments that are no texts", "prompts/get", { name: "resume", arguments: wrong }, /^params\.arguments\.k0: .+\n[\s\S]*and 4895 problems more$/],
+    ["thousands of arguments that are no texts", "prompts/get", { name: "resume", arguments: wrong }, /^params\.arguments\.k0: .+\n[\s\S]*and 4895 more$/],
     ["an argument with a name of a megabyte", "prompts/get", { name: "resume", arguments: { [long]: "" } }, /^x{64}…: unknown argument/],
     ["thousands of wrong values beside a completion", "completion/complete", { ...completion, context: { arguments: wrong } }, /^params\.context\.arguments\.k0: /],
   ])("%s", async (_, method, params, says) => {

@@ -1,4 +1,4 @@
--- The keys that the other arguments begin with, ARG.key_count of them, and where the argument behind them is.
+-- The first ARG.key_count of the remaining arguments are the keys. Returns them, and the position of the argument after them.
 local function batch_keys()
   local keys, count = {}, tonumber(ARG.key_count)
   for i = 1, count do keys[i] = ARGV[ARG.rest + i - 1] end

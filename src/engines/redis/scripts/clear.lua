@@ -1,4 +1,4 @@
--- One slice of clearing: documents first, since each has keys of its own; with the last slice everything else, and the seal.
+-- One slice of clearing: documents first, since each has its own keys. The last slice removes everything else, and the seal.
 if seal_state ~= 'filling' then return {'not filling'} end
 local budget = 20
 for _, area in ipairs(call('HKEYS', AREAS)) do

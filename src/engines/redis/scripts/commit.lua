@@ -1,6 +1,6 @@
--- A batch of commits. After the keys: the number of commits, and of each: how many arguments follow, checks, writes, request key ('' = none),
--- then fingerprint and note if there is one, writer, agent, two arguments per check and three to six per write.
--- Answers per commit with one text ('o' done, 'k' known request key, 'u' used for something else) or a list (failed checks).
+-- A batch of commits. After the keys: the number of commits, and for each one: how many arguments follow, checks, writes, request key ('' = none),
+-- then fingerprint and note if there is a request key, writer, agent, two arguments per check and three to six per write.
+-- Returns for each commit one text ('o' done, 'k' known request key, 'u' used for something else) or a list (failed checks).
 if seal_state and seal_state ~= 'copying' then return {'sealed', m[8]} end
 local keys, at = batch_keys()
 load_slots(keys)
@@ -87,6 +87,6 @@ for request, text in pairs(kept) do
   call('HSET', REQUESTS, request, text)
   call('ZADD', REQUEST_AGE, kept_until, request)
 end
--- A wait for replicas covers what its own connection wrote: what is only told again must be confirmed, too.
+-- A wait for replicas covers only writes of its own connection, so a repeated outcome must be confirmed too.
 if row_count > 0 or leapt or (waits and has_known) then write_meta() end
 return {num(now), num(revision), out, leapt and '1' or '0'}

@@ -1,10 +1,10 @@
--- One slice of compaction. Keeps what is younger than ARG.age_ms, ARG.revisions and ARG.tombstones; ARG.limit: how many rows it looks at.
+-- One slice of compaction. Keeps history within ARG.age_ms, ARG.revisions and ARG.tombstones; ARG.limit: the number of rows to examine.
 local age, revisions, keep, limit = tonumber(ARG.age_ms), tonumber(ARG.revisions), tonumber(ARG.tombstones), tonumber(ARG.limit)
 if seal_state == 'copying' then
   local till = match(m[8], '"untilMs":(%d+)')
   if till and now < tonumber(till) then return {'0', '0', num(now)} end
 elseif seal_state then return {'0', '0', num(now)} end
--- The revision up to which the count of revisions lets go: gaps count for nothing.
+-- The last revision that the policy's number of revisions releases; gaps do not count.
 local last, rest, pairs_of = revision, revisions, {}
 for kept, above in string.gmatch(m[7] or '', '(%d+):(%d+)') do table.insert(pairs_of, 1, {tonumber(kept), tonumber(above)}) end
 for i = 1, #pairs_of do
@@ -14,7 +14,7 @@ for i = 1, #pairs_of do
 end
 last = last - rest
 local aside, aside_order, gone_rows, old_gone, bytes, from, looked = {}, {}, {}, {}, 0, '-', 0
--- Deleted rows free the stream's memory only when all their neighbours are deleted, too: what a live entry needs is set aside.
+-- Deleted rows free the stream's memory only when all their neighbours are deleted too, so rows that live entries need are moved aside.
 local function set_aside(row)
   aside[#aside + 1] = row[1]
   aside[#aside + 1] = row[2][2]..'\0'..row[2][4]
@@ -22,7 +22,7 @@ local function set_aside(row)
   aside_order[#aside_order + 1] = row[1]
 end
 local function is_full() return looked >= limit or bytes > CONST.commit_bytes_max end
--- Rows that came from another store and lie below what was compacted there.
+-- Rows that were loaded from another store and are below its compacted revision.
 while not is_full() do
   local rows = call('XRANGE', LOG, from, num(compacted), 'COUNT', 64)
   for i = 1, #rows do

@@ -1,4 +1,4 @@
--- Live entries from ARG.min to ARG.max; then the same range for the filter. What is expired and not yet swept does not count.
+-- Live entries from ARG.min to ARG.max; then the same range for the filter. Expired entries that are not yet swept do not count.
 local count = call('ZLEXCOUNT', ORDER, ARG.min, ARG.max)
 local ranges = read_ranges(ARG.rest, 1)
 for from = 0, math.huge, 1000 do

@@ -1,4 +1,4 @@
--- The inverted index: per area and term a hash of place to weight; per document what a hit needs, and beside it the terms, to take them out again.
+-- The inverted index: for each area and term, a hash from position to weight. For each document, the data of a hit, and its terms, so that they can be removed again.
 local function posting_key(area, term) return P..'t:'..area..':'..term end
 local function remove_document(id)
   local text = call('HGET', DOC_TERMS, id)

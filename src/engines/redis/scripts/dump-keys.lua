@@ -1,4 +1,4 @@
--- Keys from the bound ARG.min. Answers: facts, done, keys; unordered inside, all of them up to the last.
+-- Keys from the bound ARG.min. Returns: facts, done, keys. The keys are unordered, but complete up to the last one.
 local keys, min = {}, ARG.min
 while true do
   local live, gone, edge = window(min, '+', 50, false)

@@ -1,4 +1,4 @@
--- Log rows after a revision. ARG.with_keys: '1' = with the keys that the rows touch. Answers: facts, done, rows (id, header, value), keys. Whole revisions.
+-- Log rows after a revision. ARG.with_keys: '1' = with the keys that the rows touch. Returns: facts, done, rows (id, header, value), keys. Only complete revisions.
 local bytes = 0
 local rows, keys, touched, order, previous = {}, {}, {}, {}, nil
 local more = scan(tonumber(ARG.after) + 1, revision, false)

@@ -1,7 +1,7 @@
--- Request keys from ARG.kept_until and after ARG.key ('' = from the first). Answers: facts, done, keys with their records, in the order in which they are forgotten.
+-- Request keys from ARG.kept_until and after ARG.key ('' = from the first). Returns: facts, done, keys with their records, in the order in which they expire.
 local out, bytes = {}, 0
 local rank = ARG.key ~= '' and call('ZSCORE', REQUEST_AGE, ARG.key) == ARG.kept_until and call('ZRANK', REQUEST_AGE, ARG.key) + 1
--- A key that is gone meanwhile: all of its moment come again, and JavaScript leaves out those before it.
+-- If the key is gone meanwhile, all keys with the same time are returned again, and JavaScript drops those before it.
 if not rank then rank = call('ZCOUNT', REQUEST_AGE, '-inf', '('..ARG.kept_until) end
 while true do
   local keys = call('ZRANGE', REQUEST_AGE, rank, rank + 99)

@@ -1,5 +1,5 @@
--- The server that runs this, and whether the namespace's history went back since it was last written. ARG.seen: the highest revision seen by the caller;
--- ARG.traits: '1' where the server forgets nothing over a restart, then 'w' where the caller waits for replicas, then 'c' in a cluster; ARG.home: where it is reached.
+-- The server that runs this script, and whether the namespace's history went back since its last write. ARG.seen: the highest revision seen by the caller.
+-- ARG.traits: '1' if the server loses nothing in a restart, then 'w' if the caller waits for replicas, then 'c' in a cluster. ARG.home: the server's address.
 local server = call('INFO', 'server')
 local run_id = match(server, 'run_id:(%x+)')
 local seen, lasting, waits, home = tonumber(ARG.seen), string.sub(ARG.traits, 1, 1) == '1', string.sub(ARG.traits, 2, 2) == 'w', ARG.home

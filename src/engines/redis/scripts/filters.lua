@@ -1,4 +1,4 @@
--- Is a key in a range, and is a row asked for? By bytes, and without the part that start and end have in common.
+-- Whether a key is in a range, and whether a row matches the query. Compares bytes, without the common prefix of start and end.
 local function below(a, b)
   for i = 1, math.min(#a, #b) do
     local x, y = string.byte(a, i), string.byte(b, i)

@@ -1,5 +1,6 @@
--- Records of another store. ARG.by: '' or who fills the namespace. After the keys: number of log rows, ten arguments each (id, key, op, version, expiry, created, time,
--- writer with agent, texts, value); number of key records, five each (key, there, id, version, index); number of requests, two each; then '' or the facts, seven arguments.
+-- Loads records of another store. ARG.by: '' or the job that fills the namespace. After the keys: number of log rows, ten arguments each (id, key, op, version, expiry,
+-- created, time, writer with agent, texts, value); number of key records, five each (key, present, id, version, index); number of requests, two each; then '' or the
+-- facts, seven arguments.
 if seal_state ~= 'filling' then return {'not filling'} end
 if ARG.by ~= '' and ARG.by ~= match(m[8], '^{"state":"filling","by":"([^"]*)"') then return {'not yours'} end
 if leapt then leapt, revision, base, gaps = false, tonumber(m[1] or 0), tonumber(m[6] or 0), m[7] or '' end
@@ -13,7 +14,7 @@ at = at + 1
 for i = 1, count do
   local id, slot, op, score = ARGV[at], slots[tonumber(ARGV[at + 1])], ARGV[at + 2], tonumber(score_of(ARGV[at]))
   if score > newest_score then
-    -- A tombstone that came ahead with the keys may point to a later row: a chain never leads forward.
+    -- A tombstone that was loaded earlier with the keys may point to a later row, but a chain never points forward.
     if slot.id ~= '' and tonumber(score_of(slot.id)) >= score then slot.id = '' end
     if slot.anchor ~= '' and tonumber(score_of(slot.anchor)) >= score then slot.anchor = '' end
     slot.ver, slot.exp, slot.created, slot.present, slot.index = tonumber(ARGV[at + 3]), tonumber(ARGV[at + 4]), ARGV[at + 5], op == 'p', nil

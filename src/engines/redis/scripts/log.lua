@@ -1,7 +1,7 @@
--- The log by revision or (ARG.narrow) by key, between ARG.after and ARG.before ('' = no end). ARG.recorded: only rows with a record; ARG.writer: '' = any.
--- The others: ARG.kind_count kinds (-1 = any), each as a record of that kind begins; the number of ranges, four arguments each for the filter and two each for the keys.
--- ARG.previous: also the value that the row before put under the key; ARG.values_bytes_max: how many bytes of values are read ('' = any).
--- Answers: facts, how far it looked ('' = to the end), then id, header, value (nil = unread), previous value. A row more than asked for tells that there is more.
+-- Reads the log by revision or (ARG.narrow) by key, between ARG.after and ARG.before ('' = no end). ARG.recorded: only rows with a record; ARG.writer: '' = any.
+-- Remaining arguments: ARG.kind_count kinds (-1 = any), each as the prefix of a record of that kind; the number of ranges, four arguments each for the filter and two
+-- each for the keys. ARG.previous: also return the key's previous value; ARG.values_bytes_max: how many bytes of values are read ('' = any).
+-- Returns: facts, how far it read ('' = to the end), then id, header, value (nil = unread), previous value. One row more than requested shows that there are others.
 local limit, reverse, wanted, after = tonumber(ARG.limit), ARG.reverse == '1', ARG.values == '1', tonumber(ARG.after)
 local last = math.min(revision, ARG.before ~= '' and tonumber(ARG.before) - 1 or revision)
 local recorded, writer, narrow, kind_count = ARG.recorded == '1', ARG.writer, ARG.narrow == '1', tonumber(ARG.kind_count)
@@ -26,7 +26,7 @@ local function is_recorded(who, agent, record)
   return writer == '' or who == writer or agent == writer
 end
 local tail = '^[^%z]*%z[^%z]*%z[^%z]*%z[^%z]*%z[^%z]*%z[^%z]*%z[^%z]*%z([^%z]*)%z([^%z]*)%z([^%z]*)%z([^%z]*)'
--- Takes a matching row; true when the page is full and shows that there is more.
+-- Adds a matching row; true if the page is full and there are more rows.
 local function take(id, row)
   local rev = rev_of(id)
   local value, before = '', ''
@@ -43,7 +43,7 @@ local function take(id, row)
   first = first or rev
   return count > limit and rev ~= first
 end
--- Rows are only let go of between revisions.
+-- A page may end only between revisions.
 local function is_enough(rev)
   if previous and rev ~= previous and (steps > 3000 or bytes > CONST.reply_bytes_max) then
     out[2] = num(previous)
@@ -53,7 +53,7 @@ local function is_enough(rev)
   return false
 end
 local function along_keys()
-  -- One more than the page, and a key may have two rows in its revision: what was there lapsed, and something new was put.
+  -- One more than the page, and a key may have two rows in its revision: the old entry expired, and a new one was put.
   local low, high, ids, has, page = after + 1, last + 1, {}, {}, limit + 2
   for r = 0, range_count - 1 do
     local min, max = ARGV[bounds_at + 2 * r], ARGV[bounds_at + 2 * r + 1]

@@ -1,4 +1,4 @@
--- The namespace's own record and its time. ARG.time: where a test brings its own; ARG.shown_ms: what this process has shown already.
+-- The namespace's own record and its time. ARG.time: a test's clock; ARG.shown_ms: the latest time that this process has returned.
 local m = call('HMGET', META, 'revision', 'clock', 'compacted', 'compacted_at', 'version_floor', 'base', 'gaps', 'seal', 'served_by', 'home')
 local revision, clock, base = tonumber(m[1] or 0), tonumber(m[2] or 0), tonumber(m[6] or 0)
 compacted = tonumber(m[3] or 0)

@@ -1,11 +1,11 @@
--- The beginning of every script. What all of them keep to:
+-- The start of every script. Rules for all of them:
 -- - Lua never rolls back: everything is read and decided first, and nothing after the first write can fail;
--- - numbers go in and out as text; those that may pass 1e14 (scores) are formatted with %.0f, the others stay below (see limits.revisionMax);
+-- - numbers are passed and returned as text; those that may exceed 1e14 (scores) are formatted with %.0f, the others stay below (see limits.revisionMax);
 -- - values are opaque text, never parsed;
--- - strings are never compared with <: that follows the server's locale. Order is Redis's own (bytes) or JavaScript's.
+-- - strings are never compared with <, because that depends on the server's locale. Ordering is done by Redis (bytes) or by JavaScript.
 -- Fields of one record are joined by NUL, which no key, label or JSON text contains.
--- Names after ARG and CONST are resolved before a script is sent (see lua-script.ts): an argument, the position of the first one without a name (rest), a value that
--- JavaScript knows by the same name.
+-- Names after ARG and CONST are resolved before a script is sent (see lua-script.ts): an argument, the position of the first unnamed argument (rest), or a value that
+-- has the same name in JavaScript.
 local P = string.sub(KEYS[1], 1, -2)
 local META, ENTRIES, ORDER, EXPIRY, LOG = KEYS[1], P..'e', P..'k', P..'x', P..'l'
 local GONE, GONE_AGE, GONE_ORDER = P..'g', P..'ga', P..'gk'
@@ -17,7 +17,7 @@ local call, match, tonumber = redis.call, string.match, tonumber
 local function num(n) return string.format('%.0f', n) end
 local function rev_of(id) return tonumber(match(id, '^%d+')) end
 local function score_of(id) local r, s = match(id, '^(%d+)-(%d+)$') return num(r * CONST.seq_count + s) end
--- A row that compaction set aside, because a live entry still needs it: all its fields and the value in one text.
+-- A row that compaction moved aside because a live entry still needs it: all its fields and the value in one text.
 local ASIDE = '^('..string.rep('[^%z]*%z', 11)..'[^%z]*)%z(.*)$'
 local function aside_row(id, text)
   local header, value = match(text, ASIDE)

@@ -1,6 +1,6 @@
--- Entries as of the past revision ARG.at. ARG.live_at_ms: the time by which expiry is judged ('' = that revision's). The others: ranges as for reading.
--- Answers: facts, the range and key to go on from, then range, id, header, value.
--- Unordered inside a window of keys: JavaScript sorts. What was there at a revision never changes, so an answer may be asked for in pieces.
+-- Entries as of the past revision ARG.at. ARG.live_at_ms: the time at which expiry is judged ('' = that revision's). Remaining arguments: ranges as for read.lua.
+-- Returns: facts, the range and key to continue from, then range, id, header, value.
+-- Unordered within a window of keys; JavaScript sorts. Entries as of a revision never change, so they can be read in parts.
 local limit, reverse, wanted, at = tonumber(ARG.limit), ARG.reverse == '1', ARG.values == '1', tonumber(ARG.at)
 local out, n, count = {facts, '', ''}, 3, 0
 if at > revision or at < compacted then return out end

@@ -1,2 +1,2 @@
--- The namespace's facts alone.
+-- Returns only the namespace's facts.
 return {facts}

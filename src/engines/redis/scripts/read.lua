@@ -1,5 +1,5 @@
--- Live entries. ARG.looks: how many keys to look at. The others: ranges as two arguments each, the bounds of a lexical range, or '=' and one key.
--- Answers: facts, more, the range and the key where it stopped looking ('' = nowhere), then key, header and value (nil = to be fetched by its place).
+-- Live entries. ARG.looks: how many keys to examine. Remaining arguments: ranges as two arguments each, the bounds of a lexical range, or '=' and one key.
+-- Returns: facts, more, the range and the key where it stopped ('' = nowhere), then key, header and value (nil = to be fetched by its position).
 local limit, reverse, wanted, looks = tonumber(ARG.limit), ARG.reverse == '1', ARG.values == '1', tonumber(ARG.looks)
 local out, n, bytes, count, more = {facts, '0', '', ''}, 4, 0, 0, false
 local function take(key, header)

@@ -1,4 +1,4 @@
--- Other texts for entries that are findable already: key, revision and text of each. Answers: how many were replaced, and the time.
+-- New texts for entries that are already findable: key, revision and text of each. Returns: how many were replaced, and the time.
 if seal_state == 'copying' then
   local till = match(m[8], '"untilMs":(%d+)')
   if till and now < tonumber(till) then return {'0', num(now)} end
@@ -19,7 +19,7 @@ for i = ARG.rest, #ARGV, 3 do
     touch(ARGV[i + 2])
   end
 end
--- In a slot on its way to another node a key that is not here may not be touched: better found out before the first write.
+-- In a slot that is moving to another node, a script may not access a key that is not here. This check fails before the first write.
 if string.sub(ARG.traits, 3, 3) == 'c' then
   for i = 1, #touched, 500 do call('EXISTS', META, unpack(touched, i, math.min(i + 499, #touched))) end
 end

@@ -1,4 +1,5 @@
--- Rows of a range of revisions, in order and in pieces, each with whether it is the last: what compaction set aside lies below what is in the stream.
+-- Returns a function that reads the rows of a range of revisions, in order and in parts, and reports the last part. Rows that compaction moved aside are older than
+-- those in the stream.
 local function scan(low, high, reverse)
   local from, to, min, max = num(low)..'-0', num(high), num(low * CONST.seq_count), num((high + 1) * CONST.seq_count - 1)
   local has_aside = low <= compacted

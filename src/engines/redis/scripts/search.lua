@@ -1,5 +1,6 @@
--- ARG.limit: how many candidates. The others: ARG.area_count areas, then terms. Answers: facts, documents, length, frequencies, then key, id, length and the weights of each hit.
--- The same choice of terms as essentialTerms: the rarest first, as many as stay within the limit together.
+-- ARG.limit: the maximum number of candidates. Remaining arguments: ARG.area_count areas, then terms.
+-- Returns: facts, documents, length, frequencies, then key, id, length and the weights of each hit.
+-- Chooses the same terms as essentialTerms: the rarest first, as many as stay within the limit together.
 local limit, area_count = tonumber(ARG.limit), tonumber(ARG.area_count)
 local areas, terms, frequencies, total_documents, total_length = {}, {}, {}, 0, 0
 for i = 1, area_count do
@@ -21,7 +22,7 @@ local function add(id)
   has[id] = true
   candidates[#candidates + 1] = id
 end
--- The newest documents with a common term: by walking the area's newest, or all of the term's when those are fewer.
+-- The newest documents with a common term: walks the area's newest documents, or all of the term's if those are fewer.
 local function newest_with(area, term, frequency)
   local key, size, found = posting_key(area, term), call('ZCARD', P..'da:'..area), {}
   if frequency <= limit or frequency * frequency < limit * size then

@@ -1,5 +1,5 @@
--- What lies under the keys of a batch: read once, changed in memory, written back once.
--- An entry: id of its newest log row, anchor, version, created, expiry, time, findable, writer, agent. What is gone: version, id, anchor.
+-- The state of the keys in a batch: read once, changed in memory, written back once.
+-- An entry: id of its newest log row, anchor, version, created, expiry, time, findable, writer, agent. A tombstone: version, id, anchor.
 local slots, rows, row_count, seq = {}, {}, 0, 0
 local function load_slots(keys)
   local found = hmget(ENTRIES, keys)
@@ -58,7 +58,7 @@ end
 local function send(command, key, args)
   for i = 1, #args, 500 do call(command, key, unpack(args, i, math.min(i + 499, #args))) end
 end
--- In a slot on its way to another node a key that is not here may not be touched: better found out before the first write.
+-- In a slot that is moving to another node, a script may not access a key that is not here. This check fails before the first write.
 local function touch_documents()
   local keys = {META}
   local function add(text)
@@ -110,7 +110,7 @@ local function write_back()
       if slot.exp0 and not slot.exp then unexpired[#unexpired + 1] = slot.key end
     end
   end
-  -- What is added goes before what is taken away: a key that becomes empty is gone, and in a slot on its way it could not be made anew.
+  -- Additions come before removals: a key that becomes empty is deleted, and in a moving slot it could not be created again.
   send('HSET', ENTRIES, puts)
   send('ZADD', ORDER, order)
   send('ZADD', EXPIRY, expiries)

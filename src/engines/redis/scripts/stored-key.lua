@@ -1,4 +1,4 @@
--- Adds a key to an answer: key, 1 or 0 for there or gone, id, version, index. Says how many bytes that may be.
+-- Adds a key to the result: key, 1 (present) or 0 (deleted), id, version, index. Returns an estimate of its bytes.
 local function put_key(out, key, entry, gone)
   local n = #out
   if entry then

@@ -1,4 +1,4 @@
--- Expired entries become history records, and old request keys go. ARG.limit: how many.
+-- Turns expired entries into history records, and deletes old request keys. ARG.limit: how many.
 if seal_state and seal_state ~= 'copying' then return {'0', num(now)} end
 local limit = tonumber(ARG.limit)
 local old = call('ZRANGEBYSCORE', REQUEST_AGE, '-inf', num(now), 'LIMIT', 0, math.max(limit, CONST.commit_rows_max))

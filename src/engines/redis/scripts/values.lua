@@ -1,4 +1,4 @@
--- Log rows by their ids: values that a reply had no room for.
+-- Log rows by id: values that did not fit in a reply.
 local out, bytes = {}, 0
 for i = 1, #ARGV do
   local row = row_of(ARGV[i])

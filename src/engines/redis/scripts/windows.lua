@@ -1,4 +1,4 @@
--- Keys of a range, those that are there and those that were, window by window: a window ends at a key (edge), and is all there is up to it. Unordered inside.
+-- Existing and deleted keys of a range, in windows: a window ends at a key (edge) and contains every key up to it, unordered.
 local function window(min, max, size, reverse)
   local range = reverse and 'ZREVRANGEBYLEX' or 'ZRANGEBYLEX'
   local function keys(set, edge, count)
@@ -30,7 +30,7 @@ local function row_at(id)
   if row then bytes = bytes + #row[2][4] end
   return row
 end
--- The newest row of the chain below a revision: its id, '' when there is none.
+-- The id of the newest row of the chain below a revision; '' if there is none.
 local function newest_below(id, bound)
   while id ~= '' and rev_of(id) >= bound do
     local row = row_at(id)

@@ -2,8 +2,8 @@ import type { ServerResponse } from "node:http";
 import type { Revision } from "../../../store/store.ts";
 
 /**
- * What a stream has still to say. A client that does not read makes it wait, and what waits never grows beyond what was subscribed to:
- * however often a thing changes, "read again" is said once.
+ * Pending updates of a stream. If the client does not read, updates wait, but there are never more of them than subscriptions:
+ * however often a resource changes, the client is notified once.
  */
 export class DueUpdates {
   readonly #response: ServerResponse;
@@ -20,7 +20,7 @@ export class DueUpdates {
     this.#due.set(uri, Math.max(revision, this.#due.get(uri) ?? 0));
     if (this.#waits) return;
     this.#waits = true;
-    // Gathers the updates of one turn; a full stream continues when it has been read.
+    // Collects the updates of one turn of the event loop; a full stream continues when the client has read.
     if (this.#response.writableNeedDrain) this.#response.once("drain", () => this.#flush());
     else setImmediate(() => this.#flush());
   }

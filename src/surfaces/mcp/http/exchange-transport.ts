@@ -4,7 +4,7 @@ import type { Request } from "../json-rpc.ts";
 type Transport = Parameters<Server["connect"]>[0];
 type SdkMessage = Parameters<Transport["send"]>[0];
 
-/** A connection of the SDK's that lives for one request: what the server says before its answer is handed on as it comes. */
+/** An SDK connection that lives for one request. Messages that the server sends before the response are passed on as they come. */
 class ExchangeTransport implements Transport {
   onmessage?: Transport["onmessage"];
   onclose?: Transport["onclose"];
@@ -36,7 +36,7 @@ class ExchangeTransport implements Transport {
   }
 }
 
-/** One request, served by a server of the SDK made for it. Undefined: it was cancelled, and there is no answer. */
+/** Serves one request with an SDK server created for it. Undefined: the request was cancelled and has no response. */
 export async function exchange(server: Server, request: Request, signal: AbortSignal, onNote: (line: string) => void): Promise<string | undefined> {
   const transport = new ExchangeTransport(request.id, onNote);
   await server.connect(transport);

@@ -4,17 +4,17 @@ import type { Message } from "../json-rpc.ts";
 
 /**
  * What the conformance tests mount beside the product's own tools, on its real stack. No setting and nothing in the product leads here:
- * only who calls `openMcpHttp` in a program of their own can give one.
+ * only a program that calls `openMcpHttp` itself can pass fixtures.
  */
 export interface Fixtures {
-  /** Told in the greeting, beside the product's own. */
+  /** Announced in the greeting, beside the product's own capabilities. */
   readonly capabilities: Readonly<Record<string, unknown>>;
-  /** Called like the product's own. */
+  /** Called like the product's own tools. */
   readonly tools: readonly Tool[];
-  /** As they stand in tools/list, after the others; called through what `extend` mounts. */
+  /** Listed in tools/list after the others; called through the handlers that `extend` mounts. */
   readonly elsewhere: readonly { readonly name: string }[];
-  /** Called with every server of the SDK when the product's handlers stand. */
+  /** Called with every SDK server after the product's handlers are registered. */
   extend(server: Server): void;
-  /** A client of the earlier era answers what it was asked. The product asks nothing over HTTP. */
+  /** Receives a response from a client of the earlier era. The product itself sends no requests over HTTP. */
   answered(reply: Message): void;
 }

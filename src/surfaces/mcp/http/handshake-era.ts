@@ -23,20 +23,20 @@ interface HandshakeEraOptions {
   readonly fastPath: boolean;
   readonly fixtures: Fixtures | undefined;
   sdk(): Promise<SdkHttpHandler>;
-  /** Resolves when the event loop has turned and it is the caller's turn again. */
+  /** Resolves after a turn of the event loop, when the caller may continue. */
   nextTurn(access: McpPost["access"]): Promise<void>;
 }
 
-/** The answers to the messages of one batch, together; what comes after is refused. As much as the batch itself may have. */
+/** The total size of the responses to one batch, equal to the maximum size of a batch; later messages are rejected. */
 export const batchAnswerCharactersMax = 8_388_608;
 
-/** The first revision whose clients can read an event without a message in it. */
+/** The first protocol version whose clients can read an event without a message. */
 const primedVersion = "2025-11-25";
 
-/** The revisions with a handshake, over HTTP. */
+/** The protocol versions with a handshake, over HTTP. */
 export class HandshakeEra {
   readonly #options: HandshakeEraOptions;
-  /** Calls of a session that wait for something, by session and request id. Calls without a session can only be left by their caller. */
+  /** Waiting calls of a session, by session and request id. A call without a session is cancelled only by closing its connection. */
   readonly #cancellable = new Map<string, HttpCall>();
   readonly #streams = new Map<string, SessionStream>();
 
@@ -44,7 +44,6 @@ export class HandshakeEra {
     this.#options = options;
   }
 
-  /** One message. */
   async post(post: McpPost, message: Message): Promise<void> {
     const { response, context, accepted } = post;
     if (isRequest(message) && message.method === "initialize") return this.#initialize(post, message);
@@ -62,19 +61,19 @@ export class HandshakeEra {
     else sendAnswer(response, accepted, answer);
   }
 
-  /** The messages of a batch, each as the line it might have been. */
+  /** Handles the messages of a batch, each as if it were a line of its own. */
   async postBatch(post: McpPost, lines: readonly Buffer[]): Promise<void> {
     const session = await this.#admit(post, null);
     if (session === "refused") return;
     const { response, accepted, access } = post;
-    // Each of them may look whether the caller is still there; so many are no leak.
+    // Each message may listen for the caller's disconnect; this many listeners are not a leak.
     response.setMaxListeners(0);
     const answering: Promise<string | undefined>[] = [];
     let characters = 0;
     for (const [i, line] of lines.entries()) {
       if (i > 0) await this.#options.nextTurn(access);
       if (response.destroyed) return;
-      // The next one starts when this one is answered, or only waits for something.
+      // The next message starts when this one has a response or only waits for something.
       await new Promise<void>((resolve) => {
         const openWait = (end: () => void): (() => void) => {
           resolve();
@@ -101,7 +100,7 @@ export class HandshakeEra {
     if (!response.destroyed) response.end(answers.map((answer) => eventOf(answer)).join(""));
   }
 
-  /** The stream on which a session hears of changes. */
+  /** The stream that notifies a session of changes. */
   async stream(post: McpPost): Promise<void> {
     const { request, response, access, context, accepted } = post;
     if (!accepted.events) return sendRpcFailure(response, 406, httpFailure, "Accept: must allow text/event-stream.");
@@ -121,7 +120,7 @@ export class HandshakeEra {
       resumeAfter: eventIdOf(request),
       primes: version !== undefined && version >= primedVersion,
     });
-    // A message is sent on one stream only; the client that comes again has lost the earlier one.
+    // A message is sent on one stream only; a client that connects again has lost the earlier stream.
     this.#streams.get(session.id)?.end();
     this.#streams.set(session.id, stream);
     try {
@@ -131,7 +130,7 @@ export class HandshakeEra {
     }
   }
 
-  /** The client needs its session no more. */
+  /** The client no longer needs its session. */
   async end(post: McpPost): Promise<void> {
     const { request, response, access } = post;
     const id = sessionIdOf(request);
@@ -149,15 +148,15 @@ export class HandshakeEra {
     const { response, access, context, accepted } = post;
     const answer = (this.#options.fastPath ? context.answers.initialize(message) : undefined) ?? (await this.#sdkAnswer(post, message, undefined));
     if (answer === undefined) return sendAccepted(response);
-    // Both paths write a result with its result first, and a refusal with its version.
+    // Both paths write `result` first in a result, and `jsonrpc` first in an error.
     if (!answer.startsWith('{"result"')) return sendAnswer(response, accepted, answer);
-    // Each made-up name would take a slot forever, so such a client is served without a session.
+    // Each invented name would take a slot forever, so such a client is served without a session.
     if ((await access.opensSession?.()) === false) return sendAnswer(response, accepted, answer);
     const { id } = await this.#options.sessions.open(access);
     sendAnswer(response, accepted, answer, { "mcp-session-id": id });
   }
 
-  /** The session the request names, none where it names none; "refused": it has been answered. */
+  /** The session that the request names, or undefined if it names none. "refused": an error response was sent. */
   async #admit(post: McpPost, requestId: RequestId | null): Promise<McpSession | undefined | "refused"> {
     const { request, response, access } = post;
     const version = versionOf(request);
@@ -207,7 +206,7 @@ export class HandshakeEra {
     return answer;
   }
 
-  /** Known to be cancelled only while it waits: one that does not is over before word of it could come. */
+  /** Only a waiting call can be cancelled: any other call is finished before the cancellation could arrive. */
   #callOf(post: McpPost, id: RequestId, session: McpSession | undefined): HttpCall {
     return new HttpCall(post, session && ((call) => void this.#cancellable.set(callName(session, id), call)));
   }
@@ -215,11 +214,11 @@ export class HandshakeEra {
   #forget(id: RequestId, call: HttpCall, session: McpSession | undefined): void {
     if (session === undefined || this.#cancellable.size === 0) return;
     const name = callName(session, id);
-    // A second request under the same id may have taken the place.
+    // A second request with the same id may have replaced this one.
     if (this.#cancellable.get(name) === call) this.#cancellable.delete(name);
   }
 
-  /** A notification, or an answer to a question that the product never asks. */
+  /** Handles a notification, or a response to a request that the product never sends. */
   #notice(message: Message, session: McpSession | undefined): void {
     if (!("method" in message)) return this.#options.fixtures?.answered(message);
     if (session === undefined || message.method !== "notifications/cancelled") return;
@@ -227,7 +226,7 @@ export class HandshakeEra {
     if (isRequestId(id)) this.#cancellable.get(callName(session, id))?.cancel();
   }
 
-  /** Why a message of a batch is not taken; empty where its sender expects no answer. */
+  /** Why a message of a batch is rejected; empty if its sender expects no response. */
   #refusalWithin({ charge }: McpPost["access"], line: Buffer, characters: number): string | undefined {
     const refuse = (code: string, problem: string): string => {
       const read = readMessage(line);
@@ -252,7 +251,7 @@ export class HandshakeEra {
       this.#notice(message, session);
       return undefined;
     }
-    if (message.method === "initialize") return errorLine(message.id, rpcErrors.invalidRequest, "The handshake is no part of a batch.");
+    if (message.method === "initialize") return errorLine(message.id, rpcErrors.invalidRequest, "The handshake cannot be part of a batch.");
     if (eraEnvelopeOf(message.params) !== "none") return errorLine(message.id, rpcErrors.invalidRequest, "Requests of this revision are no part of a batch.");
     const direct = this.#options.fastPath ? post.context.answers.handshake(message) : undefined;
     if (typeof direct === "string") return direct;
@@ -260,17 +259,17 @@ export class HandshakeEra {
   }
 }
 
-/** One header of a name: the front has refused what repeats it, Node joins the rest. */
+/** At most one header of this name: the front has rejected repeated ones, and Node joins the rest. */
 export const versionOf = ({ headers }: IncomingMessage): string | undefined => headers["mcp-protocol-version"] as string | undefined;
 export const isHandshakeVersion = (version: string): boolean => (handshakeVersions as readonly string[]).includes(version);
 
 const sessionIdOf = ({ headers }: IncomingMessage): string | undefined => headers["mcp-session-id"] as string | undefined;
 const callName = ({ id }: McpSession, requestId: RequestId): string => `${id} ${JSON.stringify(requestId)}`;
 
-/** A session of another caller, one that has ended and one that never existed get the same answer. */
+/** Another caller's session, an ended one and one that never existed get the same response. */
 const refuseSession = ({ response }: McpPost, id: RequestId | null): void => sendRpcFailure(response, 404, -32_001, "Session not found", id);
 
-/** Without a session there is nothing to stream and nothing to end. A person who opens the address in a browser sees this. */
+/** Without a session there is nothing to stream and nothing to end. Users who open the address in a browser see this. */
 export const refuseMethod = ({ response }: Pick<McpPost, "response">): void =>
   sendRpcFailure(response, 405, httpFailure, "Send MCP messages by POST; the dashboard is at /.", null, { allow: "POST" });
 

@@ -4,8 +4,8 @@ import type { CallOrigin, TransportCall } from "../mcp-spans.ts";
 import type { McpPost } from "./mcp-post.ts";
 
 /**
- * One call over HTTP. When its caller goes away it is cancelled; that is looked at only for calls that wait, which are few
- * and which alone ask for the signal: what writes just finishes.
+ * One call over HTTP, cancelled when its caller disconnects. The disconnect is watched only for waiting calls: they are few,
+ * and only they use the signal. Calls that write simply finish.
  */
 export class HttpCall extends DirectCall implements TransportCall {
   readonly #response: ServerResponse;
@@ -25,7 +25,7 @@ export class HttpCall extends DirectCall implements TransportCall {
     return this.#openWait?.(end) ?? (() => {});
   }
 
-  /** Asked for only where calls are traced. */
+  /** Read only if calls are traced. */
   get origin(): CallOrigin {
     return originOf(this.#response.req);
   }

@@ -9,12 +9,12 @@ import { ToolCalls } from "../tool-calls.ts";
 import type { Fixtures } from "./fixtures.ts";
 import type { McpAccess } from "./mcp-http.ts";
 
-/** Those whose things are kept ready; the longest known goes first. */
+/** The number of cached contexts; the oldest is dropped first. */
 const contextsMax = 1_024;
 
-/** What one caller is served with in one namespace. */
+/** Everything needed to serve one caller in one namespace. */
 export interface McpContext {
-  /** Without what belongs to one request. */
+  /** Without the parts that belong to one request. */
   readonly access: Pick<McpAccess, "base" | "tools" | "key" | "owner">;
   readonly calls: ToolCalls;
   readonly resources: Resources;
@@ -22,12 +22,12 @@ export interface McpContext {
   readonly answers: DirectAnswers;
 }
 
-/** Made at a caller's first request and kept: nothing in it is the caller's state, so that any node can make it. */
+/** Created at a caller's first request and cached. A context contains no state of the caller, so any node can create it. */
 export class McpContexts {
   readonly #log: Log;
   readonly #fixtures: Fixtures | undefined;
   readonly #contexts = new Map<string, McpContext>();
-  /** Of contexts that were dropped while calls were running. */
+  /** The calls of contexts that were dropped while calls were running. */
   readonly #retired = new Set<ToolCalls>();
   readonly #greetings = new WeakMap<readonly Tool[], Greeting>();
   #stopped = false;
@@ -47,7 +47,7 @@ export class McpContexts {
     return context;
   }
 
-  /** Waiting calls, and later ones, return at once with what they have. */
+  /** Waiting calls, and later ones, return at once with the data they have. */
   stopWaiting(): void {
     this.#stopped = true;
     for (const { calls } of this.#contexts.values()) calls.stopWaiting();
@@ -72,7 +72,7 @@ export class McpContexts {
     return { access: { base, tools: access.tools, key, owner }, calls, resources, greeting, answers: new DirectAnswers({ calls, resources, greeting, log }) };
   }
 
-  /** The same value for the same tools: what is made of it is shared. */
+  /** Returns the same value for the same tools, so that everything derived from it is shared. */
   #greetingFor({ base, tools }: McpAccess): Greeting {
     let greeting = this.#greetings.get(tools);
     if (greeting === undefined) {
@@ -84,6 +84,6 @@ export class McpContexts {
   }
 }
 
-/** The same caller may come with more or less allowed than before. */
+/** The caller's permissions may have changed since its last request. */
 const isAsBefore = (before: McpContext["access"], { base, tools }: McpAccess): boolean =>
   before.base.store === base.store && before.base.server === base.server && before.tools === tools;

@@ -21,34 +21,34 @@ import { openAnswerGates, releaseWhenSent } from "./open-answer-gates.ts";
 import { ResourceHubs } from "./resource-hubs.ts";
 import type { SdkHttpHandler } from "./sdk-http-handler.ts";
 
-/** What one caller may use; made by the front, which has authenticated the request. */
+/** What one caller may use. Created by the front, which has authenticated the request. */
 export interface McpAccess {
-  /** The store of the namespace; its writer is the principal. */
+  /** The namespace's store; its writer is the principal. */
   readonly base: ToolBase;
-  /** Those that the principal may call; others are refused as unknown. */
+  /** The tools the principal may call; others are rejected as unknown. */
   readonly tools: readonly Tool[];
-  /** One per principal, role and namespace: what is kept between requests is kept under it, and sessions are bound to it. */
+  /** One per principal, role and namespace: the cache key between requests, and what sessions are bound to. */
   readonly key: string;
-  /** The principal alone, in whichever namespace: memory and time are shared among principals. Default: the key. */
+  /** The principal in any namespace: memory and time are shared among principals. Default: the key. */
   readonly owner?: string;
-  /** False where the handshake gives no session: the caller made the namespace's name up. Default: it gives one. */
+  /** False: the handshake opens no session, because the caller invented the namespace's name. Default: true. */
   readonly opensSession?: () => Promise<boolean>;
-  /** Charges the principal for one message more of a batch than the request itself was; throws a HoldfastError (429) where it sends too many. */
+  /** Charges the principal for one more message of a batch, beyond the request itself; throws a HoldfastError (429) if it sends too many. */
   readonly charge?: () => void;
-  /** Counts a call that waits; `end` is called when it must wait no longer. What it gives is called when the wait is over. */
+  /** Counts a waiting call; `end` is called when it must stop waiting. The returned function is called when the wait is over. */
   readonly openWait?: (end: () => void) => () => void;
-  /** To be called before an answer becomes a stream that stays open: counts it, and throws a HoldfastError (429 or 503) where too many are open. */
+  /** Call it before a response becomes a stream that stays open. Counts the stream, and throws a HoldfastError (429 or 503) if too many are open. */
   readonly openStream?: () => void;
 }
 
 export interface McpHttpOptions {
   readonly log: Log;
   readonly clock: Clock;
-  /** Where the sessions of the earlier protocol era are kept for every node: the reserved namespace. */
+  /** Where all nodes store the sessions of the earlier protocol era: the reserved namespace. */
   readonly sessions: Store;
-  /** Shared by all that answers HTTP; default: of this endpoint alone. */
+  /** Shared by everything that responds over HTTP; default: for this endpoint only. */
   readonly gates?: AnswerGates;
-  /** False sends everything through the SDK; the answers are the same. */
+  /** False sends everything through the SDK; the responses are the same. */
   readonly fastPath?: boolean;
   /** For conformance tests only. */
   readonly fixtures?: Fixtures;
@@ -56,17 +56,17 @@ export interface McpHttpOptions {
 
 export interface McpHttp extends AsyncDisposable {
   /**
-   * Answers one request to the endpoint, whatever its method, and resolves when the answer is made, or the stream is over. `body`: all of it (empty for GET and DELETE).
-   * Rejects, before anything is answered, where the request cannot be served; the caller reports it.
+   * Handles one request to the endpoint with any method. Resolves when the response is complete or the stream has ended. `body`: the complete body (empty for GET and DELETE).
+   * Rejects, before anything is sent, if the request cannot be served; the caller reports the error.
    */
   handle(request: IncomingMessage, response: ServerResponse, body: Buffer, access: McpAccess): Promise<void>;
-  /** Ends streams and what only waits at once, and gives what else is in flight so long to finish. */
+  /** Ends streams and waiting calls at once, and gives other calls this long to finish. */
   stop(graceMs: number): Promise<void>;
 }
 
 export const openMcpHttp = (options: McpHttpOptions): McpHttp => new Endpoint(options);
 
-/** Streamable HTTP in both protocol eras on one endpoint. Keeps no state of its own: what lasts from request to request is in the store. */
+/** Streamable HTTP in both protocol eras on one endpoint. Keeps no state of its own: everything that outlives a request is in the store. */
 class Endpoint implements McpHttp {
   readonly #options: McpHttpOptions;
   readonly #contexts: McpContexts;
@@ -105,7 +105,7 @@ class Endpoint implements McpHttp {
       const turn = this.#gates.enter(owner);
       if (turn !== undefined) await turn;
       if (request.method === "POST") return await this.#post(post, body);
-      // The stateless era has requests only.
+      // The stateless era uses POST only.
       if (versionOf(request) === statelessVersion) return refuseMethod(post);
       if (request.method === "GET") return await this.#handshakeEra.stream(post);
       if (request.method === "DELETE") return await this.#handshakeEra.end(post);
@@ -137,7 +137,7 @@ class Endpoint implements McpHttp {
     await this.stop(0);
   }
 
-  /** Others are served before the same request continues. */
+  /** Lets other callers be served before the same request continues. */
   async #nextTurn({ owner, key }: McpAccess): Promise<void> {
     await new Promise<void>((resolve) => this.#options.clock.turn(resolve));
     await this.#gates.enter(owner ?? key);
@@ -160,7 +160,7 @@ class Endpoint implements McpHttp {
     return sdk.isHandshakeEra(request, message) ? this.#handshakeEra.post(post, message) : sdk.stateless(post, message);
   }
 
-  /** True: the request of the stateless era has been answered. */
+  /** True: a response to the stateless request was sent. */
   async #direct(post: McpPost, message: Request): Promise<boolean> {
     const { request, response, context, accepted, gate } = post;
     if (!headersMirror(request, message)) return false;
@@ -178,7 +178,7 @@ class Endpoint implements McpHttp {
     return true;
   }
 
-  /** A broken installation fails every request that needs it, and only those. */
+  /** If the SDK cannot be loaded, only requests that need it fail. */
   #sdk(): Promise<SdkHttpHandler> {
     this.#sdkLoading ??= import("./sdk-http-handler.ts").then(
       ({ SdkHttpHandler }) => new SdkHttpHandler({ log: this.#options.log, hubs: this.#hubs, fixtures: this.#options.fixtures }),
@@ -187,10 +187,10 @@ class Endpoint implements McpHttp {
   }
 }
 
-/** The headers say what the body says, in the plainest way; what differs in any way is the SDK's to judge. */
+/** The headers match the body in the plainest form. Any deviation is left to the SDK. */
 function headersMirror({ headers }: IncomingMessage, { method, params }: Request): boolean {
   if (headers["mcp-protocol-version"] !== statelessVersion || headers["mcp-method"] !== method) return false;
   const name = method === "tools/call" ? params?.name : method === "resources/read" ? params?.uri : undefined;
-  // Base64 is how a name is sent that a header cannot hold.
+  // Names that a header cannot hold are sent as Base64.
   return name === undefined || (typeof name === "string" && headers["mcp-name"] === name && !name.startsWith("=?"));
 }

@@ -4,13 +4,13 @@ import type { Accepted } from "./answer-http.ts";
 import type { McpContext } from "./mcp-contexts.ts";
 import type { McpAccess } from "./mcp-http.ts";
 
-/** One POST on its way: who sent it, and how it is to be answered. */
+/** One POST in progress: its caller, and how to respond to it. */
 export interface McpPost {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly access: McpAccess;
   readonly context: McpContext;
   readonly accepted: Accepted;
-  /** What its answer, or all answers of a batch, are built within. */
+  /** The memory budget for its response, or for all responses of a batch. */
   readonly gate: AnswerGate;
 }

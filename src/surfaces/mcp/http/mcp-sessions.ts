@@ -12,32 +12,32 @@ import { systemWriter } from "../../../store/store.ts";
 import { transact } from "../../../store/transact.ts";
 import { Subscriptions, subscribedBytesMax, subscribedBytesOf, subscribedUrisMax } from "../subscriptions.ts";
 
-/** An unused session expires after this; its client then repeats the handshake. */
+/** An unused session expires after this time; its client then repeats the handshake. */
 export const sessionTtlMs = 24 * 3_600_000;
-/** One principal's open sessions, in all namespaces; a client that opens one after the other and never says goodbye loses its oldest ones. */
+/** One principal's open sessions in all namespaces. A client that opens sessions without ending them loses its oldest ones. */
 export const sessionsPerPrincipalMax = 1_000;
-/** What all sessions of one principal subscribed to, together; see `subscribedBytesOf`. */
+/** The total size of all subscriptions of one principal's sessions; see `subscribedBytesOf`. */
 export const subscribedBytesPerPrincipalMax = 4_194_304;
-/** So many of them go at once, so that not every further one has to look for the oldest. */
+/** This many are removed at once, so that not every new session has to search for the oldest. */
 const forgottenAtOnce = 100;
-/** What one node ended may live on so long in the memory of another. */
+/** A session that one node ended may stay cached on another for this long. */
 export const sessionKnownMs = 5_000;
 const sessionsKnownMax = 10_000;
 const streamsWatchedMax = 65_536;
 
-/** What a session of the handshake era holds: how much it subscribed to. Its owner is part of its key; its subscriptions are separate entries. */
+/** A stored session of the handshake era: the size of its subscriptions. Its owner is part of its key; its subscriptions are separate entries. */
 interface SessionRecord {
   readonly count: number;
   readonly bytes: number;
 }
 
-/** A resource that a session wants to hear about, since which revision. */
+/** A resource that a session subscribed to, and the revision since when. */
 interface SubscriptionRecord {
   readonly uri: string;
   readonly since: Revision;
 }
 
-/** Whose sessions they are: a principal (`owner`) in one namespace (`key`). */
+/** The sessions' owner: a principal (`owner`) in one namespace (`key`). */
 export interface SessionCaller {
   readonly key: string;
   readonly owner?: string;
@@ -47,7 +47,7 @@ export interface SessionCaller {
 export interface McpSession {
   /** Secret: together with the caller's credential it gives access to the session. */
   readonly id: string;
-  /** Beside the writer in what is stored; tells nothing of the id. */
+  /** Stored beside the writer; reveals nothing about the id. */
   readonly label: string;
 }
 
@@ -57,11 +57,11 @@ interface Known {
   checkedAtMs: number;
 }
 
-/** `known`: it is subscribed to already. Undefined: nothing changes. */
+/** `known`: already subscribed. Returning undefined changes nothing. */
 type Decide = (known: boolean, record: SessionRecord) => Decided | undefined | Promise<Decided | undefined>;
 type Decided = SessionRecord & { readonly put?: SubscriptionRecord };
 
-/** Told when a followed session was changed or ended, by whichever node. */
+/** Notified when any node changed or ended a followed session. */
 export interface SessionFollower {
   sessionChanged(): void;
 }
@@ -75,14 +75,14 @@ interface SessionsOptions {
 }
 
 /**
- * The sessions of the handshake era, kept in the store so that any node can answer for any of them. A session is bound to its caller:
- * the id alone opens nothing, and another principal's id is treated like an unknown one. Ids are stored as digests only.
+ * The sessions of the handshake era, kept in the store so that any node can serve any of them. A session is bound to its caller:
+ * the id alone gives no access, and another principal's id is treated like an unknown one. Only digests of ids are stored.
  */
 export class McpSessions {
   readonly #store: Store;
   readonly #clock: Clock;
   readonly #followers: Subscriptions;
-  /** The longest known first. */
+  /** Oldest first. */
   readonly #known = new Map<string, Known>();
 
   constructor({ store, clock, log }: SessionsOptions) {
@@ -108,14 +108,14 @@ export class McpSessions {
     return session;
   }
 
-  /** The caller's session of this id; undefined where it has none. At once for one that was looked at a moment ago. */
+  /** The caller's session with this id; undefined if there is none. Returns immediately if it was checked a moment ago. */
   find(id: string, caller: SessionCaller): McpSession | undefined | Promise<McpSession | undefined> {
     const known = this.#known.get(id);
     if (known !== undefined && this.#clock.nowMs() - known.checkedAtMs < sessionKnownMs) return known.caller === caller.key ? known.session : undefined;
     return this.#look(id, caller);
   }
 
-  /** The resources the session wants to hear about; undefined when it has ended. */
+  /** The resources the session subscribed to; undefined if it has ended. */
   async read({ id }: McpSession, caller: SessionCaller): Promise<SessionUris | undefined> {
     const entry = await this.#entry(id, caller);
     if (entry === undefined) return undefined;
@@ -124,7 +124,7 @@ export class McpSessions {
     return uris;
   }
 
-  /** Changes after this revision are reported, on whichever node the session's stream is. */
+  /** Changes after this revision are reported, whichever node has the session's stream. */
   async subscribe(session: McpSession, caller: SessionCaller, uri: string, since: Revision): Promise<void> {
     const bytes = subscribedBytesOf(uri);
     await this.#change(session, caller, uri, async (known, record) => {
@@ -142,7 +142,7 @@ export class McpSessions {
     await this.#change(session, caller, uri, (known, record) => (known ? { count: record.count - 1, bytes: record.bytes - subscribedBytesOf(uri) } : undefined));
   }
 
-  /** False where there was none. */
+  /** False: there was no such session. */
   async end(id: string, caller: SessionCaller): Promise<boolean> {
     const session = await this.find(id, caller);
     if (session === undefined) return false;
@@ -172,16 +172,16 @@ export class McpSessions {
     }
     const session = sessionOf(id);
     this.#remember(session, caller);
-    // In use: extend its lifetime, but not with every request.
+    // The session is in use: extend its lifetime, but not with every request.
     if ((entry.expiresAtMs as number) - this.#clock.nowMs() < sessionTtlMs / 2) await this.#renew(entry);
     return session;
   }
 
-  /** What it subscribed to lives twice as long, so that it is renewed in time however late the session was used. */
+  /** Subscriptions live twice as long, so that they are renewed in time however late the session was used. */
   async #renew(entry: Entry): Promise<void> {
     const { key, version } = entry;
     const renewed = await this.#store.commit({ checks: [{ key, version }], writes: [sessionPut(key, toSessionRecord(entry), sessionTtlMs)], writer: systemWriter });
-    // Another node has renewed it, or it was changed just now.
+    // Another node has renewed the session, or it was just changed.
     if (!renewed.ok) return;
     for await (const entries of this.#subscriptions(key)) {
       const checks = entries.map((each) => ({ key: each.key, version: each.version }));
@@ -196,7 +196,7 @@ export class McpSessions {
     return entries[0];
   }
 
-  /** As many at a time as one commit can write. */
+  /** Pages of as many entries as one commit can write. */
   async *#subscriptions(sessionKey: string, values = true): AsyncGenerator<readonly Entry[]> {
     const all = mcpSessionKeys.subscriptions(sessionKey);
     for (let rest = all, more = true; more; ) {
@@ -229,7 +229,7 @@ export class McpSessions {
           if (next === undefined) return { answer: undefined };
           const { put, ...record } = next;
           const write = put === undefined ? ({ op: "delete", key: subscription } as const) : subscriptionPut(subscription, put);
-          // It is renewed by use, together with what it subscribed to before, and not by this.
+          // Using the session renews it and its earlier subscriptions; this write does not.
           const leftMs = Math.max(1, (entry.expiresAtMs as number) - nowMs);
           return { checks: [{ key, version: entry.version }], writes: [sessionPut(key, record, leftMs), write], note: null };
         },
@@ -238,7 +238,7 @@ export class McpSessions {
     );
   }
 
-  /** Those unused for longest: a session in use is written again now and then. */
+  /** Removes the sessions unused for longest. A session in use is rewritten now and then, so its update time shows use. */
   async #forgetOldest(owned: Range): Promise<void> {
     const { entries } = await this.#store.read(owned, { limit: sessionsPerPrincipalMax, values: false });
     const oldest = entries.toSorted((one, other) => one.updatedAtMs - other.updatedAtMs).slice(0, forgottenAtOnce);

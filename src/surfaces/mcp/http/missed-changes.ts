@@ -6,7 +6,7 @@ import { targetName, targetOf, targetOfKey } from "../resource-uris.ts";
 /** Beyond this many pages of the log it is cheaper to report every resource as changed. */
 const pagesMax = 5;
 
-/** Which of the URIs name something that changed after its own revision and up to the last one, with the revision of that change. */
+/** The URIs whose resources changed after their own revision and up to the last one, each with the revision of that change. */
 export async function missedChanges(store: Store, since: ReadonlyMap<string, Revision>, through: Revision): Promise<ReadonlyMap<string, Revision>> {
   const all = new Map([...since.keys()].map((uri) => [uri, through]));
   let after = Math.min(...since.values());

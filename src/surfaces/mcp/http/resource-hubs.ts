@@ -4,21 +4,21 @@ import type { Revision, Store } from "../../../store/store.ts";
 import type { ToolBase } from "../../../tools/run-tool.ts";
 import { Subscriptions } from "../subscriptions.ts";
 
-/** Of all streams of one namespace in this process. */
+/** For all streams of one namespace in this process. */
 const urisMax = 262_144;
-/** Of those of one caller: some of them together leave room for the others. */
+/** For the streams of one caller: several callers at their limit still leave room for others. */
 export const urisPerCallerMax = 32_768;
 
-/** Told of every change of what it subscribed to. */
+/** Notified of every change to what it subscribed to. */
 export interface UpdateListener {
-  /** The owner: all subscriptions of a caller in one namespace are counted together. */
+  /** The owner: all subscriptions of a caller in one namespace count together. */
   readonly caller: string;
   onUpdate(uri: string, revision: Revision): void;
 }
 
 type Base = Pick<ToolBase, "store" | "clock">;
 
-/** All streams of one namespace share one watch of it, however many callers have however many streams. */
+/** All streams of one namespace share one watch, whatever the number of callers and streams. */
 export class ResourceHubs {
   readonly #log: Log;
   readonly #hubs = new Map<Store, Subscriptions>();
@@ -35,7 +35,7 @@ export class ResourceHubs {
       const mine = this.#byCaller.get(listener.caller) ?? new Set();
       const taken = [...mine].reduce((sum, each) => sum + hub.countOf(each), 0);
       if (taken + uris.length > urisPerCallerMax)
-        throw new HoldfastError("limit_exceeded", `All your streams in a namespace may listen to ${urisPerCallerMax} resources together.`, {
+        throw new HoldfastError("limit_exceeded", `Your streams in a namespace may listen to at most ${urisPerCallerMax} resources in total.`, {
           hint: "Close streams you no longer need.",
         });
       this.#byCaller.set(listener.caller, mine.add(listener));

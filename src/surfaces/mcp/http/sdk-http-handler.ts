@@ -31,33 +31,33 @@ interface SdkHttpHandlerOptions {
   readonly fixtures: Fixtures | undefined;
 }
 
-/** Who asks in the handshake era. */
+/** The caller in the handshake era. */
 interface Handshaken {
   readonly context: McpContext;
   readonly subscriptions: SdkParts["subscriptions"];
   readonly connection?: string;
-  /** What carried the message. */
+  /** The HTTP request that carried the message. */
   readonly request?: IncomingMessage;
   readonly call: Pick<HttpCall, "gate" | "onWait">;
 }
 
-/** This era has another way; the SDK knows no such method in it. */
+/** This era subscribes in another way; the SDK has no such method for it. */
 const none: SdkParts["subscriptions"] = { subscribe: async () => {}, unsubscribe: async () => {} };
 
 /**
- * The SDK's part: every request that the fast path leaves to it, and all of them where the fast path is switched off. Loaded when first needed.
- * Each request gets a server of its own: nothing of one can be seen by another, whatever their ids.
+ * Handles every request that the fast path leaves to the SDK, and all requests if the fast path is off. Loaded when first needed.
+ * Each request gets its own server, so requests cannot see each other, whatever their ids.
  */
 export class SdkHttpHandler {
   readonly #options: SdkHttpHandlerOptions;
-  /** Streams that stay open; they are ended in good order. */
+  /** Streams that stay open, so that they can be ended properly. */
   readonly #listening = new Set<Handler>();
 
   constructor(options: SdkHttpHandlerOptions) {
     this.#options = options;
   }
 
-  /** Does the SDK take the message for one of the earlier era? What it judges so, it does not answer itself here. */
+  /** Whether the SDK considers the message part of the earlier era. It does not respond to such messages here. */
   isHandshakeEra({ headers }: IncomingMessage, message: Message): boolean {
     const { kind } = classifyInboundRequest({
       httpMethod: "POST",
@@ -74,14 +74,14 @@ export class SdkHttpHandler {
     return exchange(this.#server(asker), request, signal, onNote);
   }
 
-  /** A message of the stateless era, and whatever claims to be one: answered by the SDK from headers to bytes. */
+  /** A message of the stateless era, or one that claims to be: the SDK produces the complete response, including headers. */
   async stateless(post: McpPost, message: Message): Promise<void> {
     const { request, response, accepted } = post;
     if (isRequest(message) && message.method === "subscriptions/listen") return this.#listen(post, message);
     await this.#serve(this.#handler(post, { responseMode: accepted.json ? "auto" : "sse" }), request, response, message);
   }
 
-  /** Notifies every listening client that its subscription is over. */
+  /** Notifies every listening client that its subscription has ended. */
   async stop(): Promise<void> {
     await Promise.all([...this.#listening].map((handler) => handler.close()));
   }

@@ -9,7 +9,7 @@ import { missedChanges } from "./missed-changes.ts";
 import type { ResourceHubs, UpdateListener } from "./resource-hubs.ts";
 
 const keepAliveMs = 15_000;
-/** An open stream is use of its session, said so often. */
+/** An open stream counts as use of its session, recorded this often. */
 const touchEveryBeats = 40;
 
 interface SessionStreamOptions {
@@ -19,16 +19,16 @@ interface SessionStreamOptions {
   readonly hubs: ResourceHubs;
   readonly response: ServerResponse;
   readonly log: Log;
-  /** The last event the client has seen on an earlier stream of the session, on whichever node. */
+  /** The last event that the client saw on an earlier stream of the session, on any node. */
   readonly resumeAfter?: Revision;
-  /** Tell the client at once from where to resume; revisions before 2025-11-25 cannot read it. */
+  /** Sends the client a position to resume from at once; clients before 2025-11-25 cannot read it. */
   readonly primes: boolean;
 }
 
 /**
- * The GET stream of a session: tells that resources it subscribed to have changed. What it subscribed to is read from the store and followed there,
- * so that requests and stream may be on different nodes. An event's id is a revision: everything up to it has been told, and a client that comes back with it
- * receives what it missed in between.
+ * The GET stream of a session: reports changes to the resources it subscribed to. Subscriptions are read from the store and followed there,
+ * so requests and stream may be on different nodes. An event's id is a revision up to which everything has been reported. A client that reconnects with it
+ * receives the changes it missed.
  */
 export class SessionStream implements SessionFollower, UpdateListener {
   readonly #options: SessionStreamOptions;
@@ -48,7 +48,7 @@ export class SessionStream implements SessionFollower, UpdateListener {
     this.#closed = new Promise((resolve) => response.once("close", resolve));
   }
 
-  /** Resolves when the stream is over, whichever side ended it. */
+  /** Resolves when either side has ended the stream. */
   async serve(): Promise<void> {
     const { session, sessions, hubs, context, response } = this.#options;
     startEvents(response, { "mcp-session-id": session.id });
@@ -81,7 +81,7 @@ export class SessionStream implements SessionFollower, UpdateListener {
   }
 
   sessionChanged(): void {
-    // What changes while a reading waits for its turn is seen by that reading.
+    // A read that is still queued will also see changes made until it runs.
     if (this.#isRereading) return;
     this.#isRereading = true;
     void this.#guarded(() => {
@@ -93,14 +93,14 @@ export class SessionStream implements SessionFollower, UpdateListener {
   async #begin(): Promise<void> {
     const { context, response, primes } = this.#options;
     const { revision } = await context.access.base.store.position();
-    // One that is not there yet: the store was put back to an earlier day.
+    // A revision that does not exist yet: the store was restored to an earlier state.
     if (this.#resumeAfter > revision) this.#resumeAfter = 0;
     await this.#hear();
     // Sent after the missed changes: a client that has seen this id has seen those too.
     if (primes && !response.destroyed && !response.writableEnded) setImmediate(() => this.#writeText(`id: ${revision}\ndata: \n\n`));
   }
 
-  /** Brings what is listened to in line with what the session wants to hear. */
+  /** Updates the watched resources to match the session's subscriptions. */
   async #hear(): Promise<void> {
     const { session, sessions, hubs, context, response } = this.#options;
     const { base } = context.access;
@@ -123,13 +123,13 @@ export class SessionStream implements SessionFollower, UpdateListener {
     for (const [uri, revision] of await missedChanges(base.store, since, through)) this.onUpdate(uri, revision);
   }
 
-  /** One after the other. */
+  /** Runs one at a time. */
   #guarded(work: () => Promise<void>): Promise<void> {
     this.#order = this.#order.then(work).catch((error) => this.#fail(error));
     return this.#order;
   }
 
-  /** The client opens another one. */
+  /** Ends the stream; the client will open another one. */
   #fail(error: unknown): void {
     this.#options.log("warn", "session_stream_failed", { problem: String(error) });
     this.end();
@@ -138,7 +138,7 @@ export class SessionStream implements SessionFollower, UpdateListener {
   #write(updates: readonly (readonly [uri: string, revision: Revision])[]): void {
     const events = updates.map(([uri, revision], i) => {
       const line = JSON.stringify({ jsonrpc: "2.0", method: "notifications/resources/updated", params: { uri } });
-      // Only the last of one revision may carry it: a client that saw less must not come back as if it had seen all.
+      // Only the last event of a revision may carry its id: a client that saw only part of it must not resume after it.
       return eventOf(line, updates[i + 1]?.[1] === revision ? undefined : revision);
     });
     this.#writeText(events.join(""));

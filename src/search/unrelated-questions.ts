@@ -1,0 +1,38 @@
+/**
+ * Questions that no note about work answers, in the languages of the labelled sets, each as a caller would ask it: the question, and two other wordings. Their
+ * distance to the stored notes shows how near chance gets, because every model has its own scale.
+ */
+export const unrelatedQuestions: readonly (readonly [question: string, ...also: string[]])[] = [
+  ["How long should I boil an egg for a soft yolk?", "soft-boiled egg cooking time", "minutes for a runny yolk"],
+  ["Which birds migrate over the Alps in autumn?", "bird migration across mountains", "migratory species Alps"],
+  ["What is the best way to remove red wine from a carpet?", "wine stain on a rug", "cleaning carpet stains"],
+  ["How do I prune an apple tree?", "cutting back fruit trees in winter", "apple tree pruning"],
+  ["Why do cats knead blankets?", "cat kneading behaviour", "reason a cat treads on soft things"],
+  ["Which stretches help against a stiff neck?", "neck pain exercises", "relieving tight neck muscles"],
+  ["How do I tune a ukulele?", "ukulele string notes", "tuning a small guitar"],
+  ["What did the ancient Romans eat for breakfast?", "Roman morning meals", "food in antiquity"],
+  ["How many players are on a volleyball team?", "volleyball team size", "players on court"],
+  ["Which flour makes the crispiest pizza?", "pizza dough flour type", "crisp pizza base"],
+  ["Wie bekomme ich Kalkflecken von der Dusche?", "limescale on shower glass", "Kalk entfernen Bad"],
+  ["Welche Pilze darf man im Wald sammeln?", "edible wild mushrooms", "Pilze sammeln erlaubt"],
+  ["Wie strickt man eine Mütze?", "knitting a hat", "Strickmuster Mütze"],
+  ["Comment réussir une pâte feuilletée ?", "puff pastry recipe", "laminated dough butter"],
+  ["Comment apprendre à nager à un enfant ?", "teaching a child to swim", "swimming lessons for kids"],
+  ["Quels fromages servir avec un vin blanc sec ?", "cheese with dry white wine", "accord vin et fromage"],
+  ["¿Cómo se prepara un buen gazpacho?", "gazpacho recipe", "cold tomato soup"],
+  ["¿Qué plantas necesitan poca agua?", "plants for dry gardens", "drought tolerant plants"],
+  ["¿Por qué ladran los perros de noche?", "dogs barking at night", "reasons for barking"],
+  ["Как варить борщ со свёклой?", "borscht recipe", "beetroot soup"],
+  ["Когда сажать чеснок под зиму?", "planting garlic in autumn", "winter garlic"],
+  ["Сколько лет живут попугаи?", "parrot lifespan", "how old do parrots get"],
+  ["红烧肉怎么做才不油腻?", "braised pork belly recipe", "less greasy red-cooked pork"],
+  ["去云南旅行几月份最合适?", "best month to visit Yunnan", "travel season Yunnan"],
+  ["怎样才能学好书法?", "learning calligraphy", "brush writing practice"],
+  ["味噌汁の作り方を教えてください", "miso soup recipe", "how to make miso soup"],
+  ["桜の見頃はいつですか", "cherry blossom season", "best time for cherry blossoms"],
+  ["犬の散歩は一日何回必要ですか", "how often to walk a dog", "daily dog walks"],
+  ["كيف أطبخ الأرز بالزعفران؟", "saffron rice recipe", "cooking rice with saffron"],
+  ["ما هي أفضل أوقات زيارة البتراء؟", "best time to visit Petra", "Petra travel season"],
+  ["كيف أعتني بالورود في الصيف؟", "caring for roses in summer", "watering roses"],
+  ["كم ساعة يحتاج الطفل للنوم؟", "hours of sleep for a child", "child sleep needs"],
+];
