@@ -48,7 +48,11 @@ export function* pastWork(reads: RowReads, at: Revision, ranges: readonly Range[
   requireReadable(reads, space);
   const bound = pastBound(at, space);
   const newestAtMs = options.liveAtMs === undefined ? yield* reads.timeBefore(space, bound) : undefined;
-  const found = new FoundEntries(options, judgedAtMs(options, space, newestAtMs));
+  const liveAtMs = judgedAtMs(options, space, newestAtMs);
+  // Answers that take several reads name the revision of the first one, which is usually still the newest. The table of live entries then has all of them:
+  // an expired entry leaves it with a revision only.
+  if (at === space.revision) return { ...(yield* liveWork(reads, ranges, { ...options, liveAtMs })), nowMs: space.nowMs };
+  const found = new FoundEntries(options, liveAtMs);
   const start = { revision: at, nowMs: space.nowMs };
   for (const { part, indexOf } of partsOf(ranges, options.reverse)) {
     const next = yield* reads.past(space, part, bound, options, found);

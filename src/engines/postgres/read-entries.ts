@@ -17,22 +17,28 @@ import { texts } from "./sql-arrays.ts";
  * One statement, which therefore sees one moment. Ranges in the requested order, keys in byte order. Values are fetched only for returned entries, by position:
  * with a join, the planner could decide to read a whole log for them.
  */
-export function readStatement(t: Tables, parameters: readonly unknown[], ranges: readonly Range[], { limit = limits.readEntriesMax, reverse, values }: ReadOptions): Statement {
+export function readStatement(
+  t: Tables,
+  parameters: readonly unknown[],
+  ranges: readonly Range[],
+  { limit = limits.readEntriesMax, reverse, values, liveAtMs }: ReadOptions,
+): Statement {
   const direction = reverse ? "DESC" : "ASC";
   const [only] = ranges;
   const isOne = ranges.length === 1 && only !== undefined;
+  const judged = liveAtMs === undefined ? "n.now" : "$7";
   const source = (start: string, stop: string): string =>
     `SELECT kv.k, kv.place, kv.ver, kv.exp, kv.created, kv.at, kv.writer, kv.agent FROM ${t.kv} kv
-     WHERE kv.ns = n.id AND kv.k >= ${start} AND kv.k < ${stop} AND (kv.exp IS NULL OR kv.exp > n.now) ORDER BY kv.k ${direction} LIMIT $4`;
+     WHERE kv.ns = n.id AND kv.k >= ${start} AND kv.k < ${stop} AND (kv.exp IS NULL OR kv.exp > ${judged}) ORDER BY kv.k ${direction} LIMIT $4`;
   const from = isOne
     ? `SELECT 1 AS i, e.* FROM (${source("$5", "$6")}) e`
     : `SELECT r.i, e.* FROM unnest($5::text[], $6::text[]) WITH ORDINALITY AS r (start, stop, i)
        CROSS JOIN LATERAL (${source('r.start COLLATE "C"', 'r.stop COLLATE "C"')}) e ORDER BY r.i ${direction}, e.k ${direction} LIMIT $4`;
   const value = values === false ? "" : `, (SELECT l.v FROM ${t.log} l WHERE l.ns = n.id AND l.place = e.place)`;
   return {
-    name: `read-${isOne ? "one" : "many"}-${direction}-${values === false ? "keys" : "values"}`,
+    name: `read-${isOne ? "one" : "many"}-${direction}-${values === false ? "keys" : "values"}${liveAtMs === undefined ? "" : "-judged"}`,
     text: `${withNamespace(t)} SELECT ${factsOnce}, ${entryColumns("e")}${value} FROM n LEFT JOIN LATERAL (${from}) e ON true ORDER BY e.i ${direction}, e.k ${direction}`,
-    values: [...parameters, limit + 1, ...(isOne ? [startOf(only), endOf(only)] : rangeArrays(ranges))],
+    values: [...parameters, limit + 1, ...(isOne ? [startOf(only), endOf(only)] : rangeArrays(ranges)), ...(liveAtMs === undefined ? [] : [liveAtMs])],
   };
 }
 

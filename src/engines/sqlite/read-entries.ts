@@ -43,7 +43,12 @@ export type LiveRow = [
 ];
 
 /** Adds entries of the range until there are enough. Returns the key of the first entry that was left out. */
-function liveReader(connection: Connection, space: SpaceRow, { reverse, values, charactersMax }: ReadOptions, found: FoundEntries): (range: Range) => string | undefined {
+function liveReader(
+  connection: Connection,
+  space: SpaceRow,
+  { reverse, values, charactersMax, liveAtMs = space.nowMs }: ReadOptions,
+  found: FoundEntries,
+): (range: Range) => string | undefined {
   // An entry whose value is missing is damaged, not absent: hence the outer join. The log contains the key too; comparing both in SQL costs a fraction of a checksum
   // of the key.
   const source =
@@ -55,8 +60,8 @@ function liveReader(connection: Connection, space: SpaceRow, { reverse, values, 
     const key = singleKey(range);
     // One more row than wanted shows whether there are others.
     const count = found.limit - found.entries.length + 1;
-    const bounds = [space.id, space.nowMs, startOf(range), endOf(range), count] as const;
-    const rows = key !== undefined ? one.all(space.id, space.nowMs, key) : charactersMax === undefined ? many.all(...bounds) : many.iterate(...bounds);
+    const bounds = [space.id, liveAtMs, startOf(range), endOf(range), count] as const;
+    const rows = key !== undefined ? one.all(space.id, liveAtMs, key) : charactersMax === undefined ? many.all(...bounds) : many.iterate(...bounds);
     for (const row of rows as Iterable<LiveRow>) {
       if (found.isEnough) return row[1];
       found.offer(requireLive(space.id, row, values !== false), values === false ? 0 : (row[8] as string).length);

@@ -58,6 +58,20 @@ export function timeTravelCases(open: OpenEngine): void {
     expect(await store.read(everything, { at: 1, liveAtMs: startMs + 10, limit: 1 })).toMatchObject({ entries: [{ key: "b" }], more: true });
   });
 
+  test("at the newest revision too, expiry is judged by its time or by the time given, not by the time of the read", async () => {
+    const { store, clock } = await openFixture(open);
+    const startMs = clock.nowMs();
+    await commit(store, [put("a", 1, { ttlMs: 10 }), put("b", 1, { ttlMs: 20 }), put("c")]);
+    clock.advance(50);
+    const ranges = [keyRange("a"), everything];
+    const keysAt = async (options: { readonly liveAtMs?: number; readonly limit?: number }): Promise<string[]> => keysOf((await store.read(ranges, { at: 1, ...options })).entries);
+    expect(keysOf((await store.read(ranges)).entries)).toEqual(["c"]);
+    expect(await keysAt({})).toEqual(["a", "a", "b", "c"]);
+    expect(await keysAt({ liveAtMs: startMs + 10 })).toEqual(["b", "c"]);
+    expect(await keysAt({ liveAtMs: startMs + 9, limit: 2 })).toEqual(["a", "a"]);
+    expect(keysOf((await store.read(keyRange("b"), { at: 1, liveAtMs: startMs + 19 })).entries)).toEqual(["b"]);
+  });
+
   test("reads that belong together are of one revision and one moment, whatever is written, deleted or expires between them", async () => {
     const { store, engine, clock } = await openFixture(open);
     await readTogether(store, async (together) => {
