@@ -157,13 +157,14 @@ class EffectRelay {
 
   /** The stopped worker sleeps until the other has the run, then continues as if nothing had happened: it may begin nothing more. */
   async #replace(sleeper: EffectLeg, successor: EffectLeg): Promise<void> {
+    // From here on, what the sleeper says must not wait for the end of its replacement, which waits until everything it said was heard.
+    this.#waking = sleeper.worker.name;
     const outcome = Promise.race([successor.claimed, successor.refused, successor.worker.ended]).then(() => "settled");
     while ((await Promise.race([outcome, pause(this.#size.ttlMs + lockWaitMs).then(() => "waiting")])) === "waiting") {
       sleeper.worker.proceed();
       await pause(1);
       sleeper.worker.stop();
     }
-    this.#waking = sleeper.worker.name;
     sleeper.worker.proceed();
     const end = await Promise.race([sleeper.refused, sleeper.worker.finish().then(() => "ended")]);
     if (end === "claim_lost" || end === "workflow_finished") this.#figures.stopped_refused += 1;
