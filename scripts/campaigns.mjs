@@ -11,6 +11,7 @@ import { isStopping } from "./test/processes.mjs";
 import { Progress } from "./test/progress.mjs";
 import { Results, thisRuntime } from "./test/results.mjs";
 import { requireService } from "./test/services.mjs";
+import { buildStep } from "./test/steps.mjs";
 import { runVitest } from "./test/vitest-run.mjs";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
@@ -35,6 +36,7 @@ const campaigns = [
 const commit = committedState();
 const passedBefore = readPassed();
 progress.expect(campaigns.length);
+await buildStep(context);
 for (const { file, runtime, env } of campaigns) {
   if (isStopping()) break;
   const name = `${runtime.name} ${file}`;

@@ -4,10 +4,11 @@
 //   npm run test:quick            kernel, store on memory and SQLite, search, domain, tools, architecture: no services
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { isStopping, start } from "./test/processes.mjs";
+import { isStopping } from "./test/processes.mjs";
 import { Progress } from "./test/progress.mjs";
 import { Results } from "./test/results.mjs";
 import { requireService } from "./test/services.mjs";
+import { buildStep, runStep } from "./test/steps.mjs";
 import { runVitest } from "./test/vitest-run.mjs";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
@@ -39,13 +40,13 @@ async function everything() {
   const chromium = conformance.then(() => requireService("Chromium", "chromium.mjs", context));
 
   await Promise.all([
-    step("build", [node, join("scripts", "build.mjs")]),
+    buildStep(context),
     typeStep("types", "."),
     // The page and its tests know a browser's names, which nothing else may: projects of their own.
     typeStep("types of the dashboard", "dashboard"),
     typeStep("types of its tests", join("test", "browser")),
-    step("lint", [node, join("node_modules", "@biomejs", "biome", "bin", "biome"), "check", "--error-on-warnings", "."]),
-    step("generated documents", [node, join("scripts", "generate.mjs"), "--check"]),
+    runStep(context, "lint", [node, join("node_modules", "@biomejs", "biome", "bin", "biome"), "check", "--error-on-warnings", "."]),
+    runStep(context, "generated documents", [node, join("scripts", "generate.mjs"), "--check"]),
   ]);
   await Promise.all([redis, postgres]);
   if (isStopping()) return;
@@ -66,7 +67,7 @@ async function everything() {
 
 /** Tests fetch what they need themselves; the built package is needed by some. */
 async function only(wanted) {
-  await step("build", [node, join("scripts", "build.mjs")]);
+  await buildStep(context);
   const isCampaign = (path) => path.endsWith(".campaign.ts");
   const [campaigns, tests] = [wanted.filter(isCampaign), wanted.filter((path) => !isCampaign(path))];
   if (tests.length > 0) await runVitest({ ...context, args: [...tests, ...flags], showLogs: true });
@@ -83,17 +84,5 @@ async function quick() {
 
 /** Only what changed since the last run is checked again; tsc keeps what it found, errors too, in build/. */
 function typeStep(name, project) {
-  return step(name, [node, tsc, "-p", project, "--incremental", "--tsBuildInfoFile", join("build", `${name.replaceAll(" ", "-")}.tsbuildinfo`)]);
-}
-
-/** One command that passes or fails as a whole; its output is shown where it fails. */
-async function step(name, command) {
-  progress.expect(1);
-  progress.begin(name);
-  const lines = [];
-  const { code, seconds } = await start(command, { cwd: root, onLine: (line) => lines.push(line) }).finished;
-  const passed = code === 0;
-  if (!passed) progress.print(lines.join("\n"));
-  progress.end(name, { passed, seconds });
-  results.addStep(name, { passed, seconds, failure: `${name}: ${command.map((word) => (word === node ? "node" : word)).join(" ")}` });
+  return runStep(context, name, [node, tsc, "-p", project, "--incremental", "--tsBuildInfoFile", join("build", `${name.replaceAll(" ", "-")}.tsbuildinfo`)]);
 }
