@@ -136,7 +136,7 @@ function Guarded({ children }: { readonly children: ComponentChildren }) {
   return (
     <div class="state-panel failed" role="alert">
       <p class="state-title">This view broke.</p>
-      <p class="mono">{error instanceof Error ? error.message : "It does not say why."}</p>
+      <p class="mono">{error instanceof Error ? error.message : "The error has no message."}</p>
       <button
         type="button"
         class="button"

@@ -102,7 +102,7 @@ function Brand() {
 
 function NamespaceSwitch({ here }: { readonly here: PageRoute }) {
   const { me, namespace } = useView();
-  // Of very many only some are named: that one is not among them says nothing then.
+  // If there are very many, only some are named, so a missing name proves nothing.
   const isKnown = (name: string): boolean => me.namespaces.includes(name) || me.namespacesOmitted !== undefined;
   const names = me.namespaces.includes(namespace) ? me.namespaces : [namespace, ...me.namespaces];
   const change = (name: string): void => {

@@ -7,7 +7,7 @@ import { CurrentView } from "../view-context.ts";
 import { Icon } from "./icon.tsx";
 import { Name } from "./stored-text.tsx";
 
-/** An empty state: says what would be listed here and how it gets created. */
+/** An empty state: describes what would be listed here and how it is created. */
 export function Empty({ title, children }: { readonly title: string; readonly children?: ComponentChildren }) {
   return (
     <div class="state-panel">

@@ -108,7 +108,7 @@ export function ActivityView() {
         pages={{ ...pages, loading: !pages.loaded && pages.error === undefined }}
         what="activity"
         empty={
-          <Empty title={filtered ? "Nothing fits these filters" : "Nothing has happened yet"}>
+          <Empty title={filtered ? "Nothing matches these filters" : "Nothing has happened yet"}>
             {filtered ? "History keeps the newest changes; older ones may be forgotten." : "Every change of every agent shows up here."}
           </Empty>
         }

@@ -70,8 +70,8 @@ export function JournalView() {
         empty={
           filtered ? (
             <>
-              <Empty title={pages.more ? "No entry fits these filters so far" : "No entry fits these filters"}>
-                {pages.more ? "Older entries were not looked at yet." : "Change or clear one of them."}
+              <Empty title={pages.more ? "No entry matches these filters so far" : "No entry matches these filters"}>
+                {pages.more ? "Older entries have not been searched yet." : "Change or clear one of them."}
               </Empty>
               <LoadMore more={pages.more} loading={pages.loadingMore} onMore={pages.loadMore} text="Look at older entries" />
             </>

@@ -127,7 +127,7 @@ export function DeleteKeyDialog({ entry, onClose }: { readonly entry: KeyView; o
       return undefined;
     }
     const current = answer.current as { readonly version: number; readonly updated_by: string } | null | undefined;
-    if (current === null || current === undefined) return "The key was deleted or has expired meanwhile; there is nothing left to delete.";
+    if (current === null || current === undefined) return "The key has been deleted or has expired; there is nothing left to delete.";
     setVersion(current.version);
     return `Meanwhile ${plain(current.updated_by)} wrote version ${current.version}, so nothing was deleted. Look at it first; deleting now removes that version.`;
   };

@@ -113,7 +113,7 @@ export function LeasesView() {
       <Listing
         pages={{ ...pages, rows }}
         what="leases"
-        empty={wanted === "" ? nothingHeld : <Empty title="Nothing of this name is held">It may have been released or lapsed meanwhile.</Empty>}
+        empty={wanted === "" ? nothingHeld : <Empty title="No lease with this name is held">It may have been released or have lapsed.</Empty>}
       >
         <WindowedTable
           label="Leases held"

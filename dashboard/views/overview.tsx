@@ -60,7 +60,7 @@ export function OverviewView() {
               </Panel>
               <Panel title="Run durations" class="half" aside={overview.runDurations.length > 0 && <DurationsLegend />}>
                 {overview.runDurations.length === 0 ? (
-                  <Empty title={`No run ended in the last ${rangeWords(overview.rangeMs)}`}>Each run that ends is drawn here: when it ended, and how long it took.</Empty>
+                  <Empty title={`No run ended in the last ${rangeWords(overview.rangeMs)}`}>Each run that ends appears here, with its end time and duration.</Empty>
                 ) : (
                   <DurationsChart overview={overview} namespace={namespace} />
                 )}
@@ -68,7 +68,7 @@ export function OverviewView() {
               <Panel title="Lease occupancy" class="whole" aside={<OccupancyLegend namespace={namespace} />}>
                 {overview.leaseOccupancy.length === 0 ? (
                   <Empty title={`Nothing was held in the last ${rangeWords(overview.rangeMs)}`}>
-                    When agents hold leases or claim runs, this shows who had what and for how long.
+                    When agents hold leases or claim runs, this chart shows who held what and for how long.
                   </Empty>
                 ) : (
                   <OccupancyChart overview={overview} namespace={namespace} />

@@ -134,8 +134,8 @@ export function RunsView() {
           empty={
             filtered ? (
               <>
-                <Empty title={pages.more ? "No run fits these filters so far" : "No run fits these filters"}>
-                  {pages.more ? "Older runs were not looked at yet." : "Choose another status, name, agent or tag."}
+                <Empty title={pages.more ? "No run matches these filters so far" : "No run matches these filters"}>
+                  {pages.more ? "Older runs have not been searched yet." : "Choose another status, name, agent or tag."}
                 </Empty>
                 <LoadMore more={pages.more} loading={pages.loadingMore} onMore={pages.loadMore} text="Look at older runs" />
               </>

@@ -229,7 +229,7 @@ function RevokeDialog({ token, onRevoked, onClose }: { readonly token: TokenRow;
   return (
     <Confirm title="Revoke this token?" action="Revoke the token" danger act={act} onClose={onClose}>
       <p>
-        Calls with the token <Name text={token.name} mono={false} /> are rejected within seconds, on every server of this store. This cannot be undone; what it did stays in history
+        Calls with the token <Name text={token.name} mono={false} /> are rejected within seconds, on every server of this store. This cannot be undone; its changes stay in history
         under its name.
       </p>
     </Confirm>

@@ -5,7 +5,7 @@ export interface FormField {
   readonly kind: "text" | "number" | "boolean" | "choice" | "texts" | "json";
   readonly choices?: readonly string[];
   readonly hint: string;
-  /** What a person could write there, where the name alone does not tell. */
+  /** An example of what to enter, if the name alone does not suggest it. */
   readonly example?: string;
 }
 

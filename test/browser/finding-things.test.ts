@@ -145,7 +145,7 @@ test("what needs a look comes before the counts; an empty chart says what a comm
   await settled(page);
   const order = await page.locator("main :is(.attention, .calm, .tiles)").evaluateAll((parts) => parts.map((part) => part.className));
   expect(order.at(-1)).toBe("tiles");
-  await page.getByText("given back or lapsed").waitFor();
+  await page.getByText("released or lapsed").waitFor();
   await page.locator(".run-mark").first().hover();
   await page
     .locator("figcaption")

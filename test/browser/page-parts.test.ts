@@ -156,17 +156,17 @@ describe("words", () => {
     });
     expect(shown.map(({ label, value }) => `${label}: ${value}`)).toEqual(["Changes so far: 1,234", "History reaches back to: the first change", "Size on disk: 2.0 KB"]);
     expect(details.map(({ label, value }) => `${label}: ${value}`)).toEqual([
-      "SQLite comes from: node",
+      "SQLite driver: node",
       "Continued after: never went back",
-      "Numbers left out: none",
+      "Skipped numbers: none",
       "Appendonly: yes",
-      "Time of one question: 0.4 ms",
+      "Round trip: 0.4 ms",
       "Save: not set",
       "Last backup at: never",
     ]);
     const gone = storeFacts({ compacted_revision: 40, base: 19, gaps: [[7, 19]] });
     expect([...gone.shown, ...gone.details].map(({ value }) => value)).toEqual(["change 41", "19", "8 to 19"]);
-    expect(details.find(({ name }) => name === "gaps")?.meaning).toContain("none is given twice");
+    expect(details.find(({ name }) => name === "gaps")?.meaning).toContain("none is issued twice");
   });
 
   test("of a failure are for people: a hint that names tools is left to those who call them", () => {

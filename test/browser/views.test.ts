@@ -128,7 +128,7 @@ describe("every view", () => {
     await using tab = await dashboard.open("/ns/default/health");
     const { page } = tab;
     await settled(page);
-    const meaning = page.getByText("So that the versions of a key that is written again continue where they ended.");
+    const meaning = page.getByText("If a deleted key is written again, its versions continue where they ended.");
     await expect.poll(() => meaning.isVisible()).toBe(false);
     await page.getByText("For the operator of the server").click();
     await meaning.waitFor();
