@@ -129,9 +129,7 @@ export function ResolveDialog({ effect, onClose }: { readonly effect: Pick<Effec
         Look where <Name text={title} mono={false} /> would show: at the bank, in the outbox, in the ticket system. Then record what happened.
       </p>
       <Choice<Word> label="What happened" options={words} chosen={as} onChoose={(word) => setAs(word)} />
-      <p class="muted">
-        {as === "done" ? "Agents that request it again get the answer that it is done." : "Agents may do it again. If it did take place, it will happen twice."}
-      </p>
+      <p class="muted">{as === "done" ? "Agents that request it again get the answer that it is done." : "Agents may do it again. If it did take place, it will happen twice."}</p>
       <FieldInput label="How you found out" hint="Kept with the record.">
         {(ids) => <input {...ids} type="text" maxLength={1_000} value={reason} onInput={(event) => setReason(event.currentTarget.value)} />}
       </FieldInput>

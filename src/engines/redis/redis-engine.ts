@@ -75,7 +75,10 @@ async function loadDriver(): Promise<Driver> {
   try {
     return await import("ioredis");
   } catch (cause) {
-    throw new HoldfastError("store_unsupported", "The driver for Redis is not installed.", { hint: "Install it in the folder where Holdfast is installed: npm install ioredis@6", cause });
+    throw new HoldfastError("store_unsupported", "The driver for Redis is not installed.", {
+      hint: "Install it in the folder where Holdfast is installed: npm install ioredis@6",
+      cause,
+    });
   }
 }
 

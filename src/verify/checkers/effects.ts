@@ -101,11 +101,14 @@ function checkWorld(world: readonly WorldEvent[], words: ReadonlyMap<string, num
   for (const [effect, times] of performed) {
     const allowed = 1 + [...new Set(times.map(({ id }) => id))].reduce((sum, id) => sum + (words.get(id) ?? 0), 0);
     if (times.length > allowed)
-      violations.add("performed_twice", `${effect} took place ${times.length} times (${times.map(({ by, id }) => `${by} as ${id}`).join(", ")}); ${allowed - 1} reports of failure allowed it.`);
+      violations.add(
+        "performed_twice",
+        `${effect} took place ${times.length} times (${times.map(({ by, id }) => `${by} as ${id}`).join(", ")}); ${allowed - 1} reports of failure allowed it.`,
+      );
   }
   for (const event of world) {
     if (event.what === "acknowledged" && last.get(event.id) !== "done")
-      violations.add("done_record_lost", `${event.id}: ${event.by} was told that its report is stored; the record is ${last.get(event.id) ?? "gone"}.`);
+      violations.add("done_record_lost", `${event.id}: ${event.by} got the answer that its report is stored, but the record is ${last.get(event.id) ?? "gone"}.`);
     if (event.what !== "repeated" || event.isResolved) continue;
     const answers = (performed.get(event.effect) ?? []).map(({ answer }) => answer);
     if (answers.length === 0) violations.add("answered_without_effect", `${event.effect}: ${event.by} got the answer that it is done, but it never took place.`);
