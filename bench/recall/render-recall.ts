@@ -4,7 +4,7 @@ import type { KindScore } from "./score.ts";
 const begin = "<!-- scores: written by npm run bench:recall -- --write -->";
 const end = "<!-- /scores -->";
 
-/** The scores as Markdown, for the terminal and for docs/search.md alike. */
+/** The scores as Markdown, for the terminal and for docs/search.md. */
 export function renderRecall({ half, notes, shipped, ablations, growth, indexPerSecond }: Recall): string {
   const answerable = shipped.all.questions;
   const parts = [
@@ -40,7 +40,7 @@ export function renderRecall({ half, notes, shipped, ablations, growth, indexPer
   return parts.join("\n");
 }
 
-/** The page with its scores replaced; an error when the page has no place for them. */
+/** The page with its scores replaced; throws if the page has no place for them. */
 export function replaceScores(page: string, text: string): string {
   const from = page.indexOf(begin);
   const to = page.indexOf(end);
