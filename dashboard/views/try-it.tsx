@@ -168,7 +168,7 @@ function ToolForm({ tool }: { readonly tool: Tool }) {
       </Panel>
       {asking && (
         <Confirm title={`Call ${tool.name}?`} action={`Call ${tool.name}`} danger act={call} onClose={() => setAsking(false)}>
-          <p>{tool.title}: this takes something away. It is called with:</p>
+          <p>{tool.title}: this tool removes data. It is called with:</p>
           <JsonView value={args} label="Arguments" />
         </Confirm>
       )}
