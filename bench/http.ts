@@ -26,13 +26,13 @@ async function measureCpu({ serving, folder, progress }: Surroundings): Promise<
   try {
     await server.burst({ calls: keysInUse, tool: "state_set", argumentsOf: setArguments });
     const perCall = ({ cpuMicros, calls }: { readonly cpuMicros: number; readonly calls: number }): number => cpuMicros / calls;
-    const road = async (tool: "state_set" | "state_get", argumentsOf: (n: number) => object): Promise<number> => {
+    const overhead = async (tool: "state_set" | "state_get", argumentsOf: (n: number) => object): Promise<number> => {
       const itself = perCall(await tools.answer({ tool, inFlight: cpuInFlight, forMs: sliceMs }));
       return perCall(await server.burst({ forMs: sliceMs, tool, argumentsOf })) - itself;
     };
     const taken = await measureAgainst(
       async () => perCall(await echo.burst({ forMs: sliceMs, tool: "echo", argumentsOf: setArguments })),
-      { sets: () => road("state_set", setArguments), gets: () => road("state_get", getArguments) },
+      { sets: () => overhead("state_set", setArguments), gets: () => overhead("state_get", getArguments) },
       rounds,
       (round) => progress(`CPU of calls over HTTP: round ${round} of ${rounds}`),
     );

@@ -104,7 +104,7 @@ function viewOf({ view, id }: PageRoute, me: Me): ComponentChildren {
       return (
         <>
           <h1 tabIndex={-1}>Nothing here</h1>
-          <Empty title="This address leads nowhere">
+          <Empty title="There is no page at this address">
             <a href="/">Go to the overview</a>
           </Empty>
         </>
@@ -135,7 +135,7 @@ function Guarded({ children }: { readonly children: ComponentChildren }) {
   if (error === undefined) return <>{children}</>;
   return (
     <div class="state-panel failed" role="alert">
-      <p class="state-title">This view broke.</p>
+      <p class="state-title">This view failed.</p>
       <p class="mono">{error instanceof Error ? error.message : "The error has no message."}</p>
       <button
         type="button"

@@ -116,7 +116,7 @@ function NamespaceSwitch({ here }: { readonly here: PageRoute }) {
         {names.map((name) => (
           <option key={name} value={name}>
             {plain(name)}
-            {isKnown(name) ? "" : " (not there yet)"}
+            {isKnown(name) ? "" : " (does not exist yet)"}
           </option>
         ))}
       </select>
@@ -149,7 +149,7 @@ function Navigation({ here }: { readonly here: PageRoute }) {
   );
 }
 
-const themeWords = { auto: "as the system", light: "light", dark: "dark" } as const;
+const themeWords = { auto: "the system's", light: "light", dark: "dark" } as const;
 
 function Person() {
   const { me } = useView();
@@ -162,7 +162,7 @@ function Person() {
         <Name text={me.principal} mono={false} />
         <RoleBadge role={me.role} />
       </div>
-      {(me.readOnly || me.role === "read") && <p class="muted small">{me.readOnly ? "This server takes no changes." : "You can look, not change."}</p>}
+      {(me.readOnly || me.role === "read") && <p class="muted small">{me.readOnly ? "This server is read-only." : "You have read-only access."}</p>}
       <div class="person-actions">
         <button type="button" class="button quiet small" onClick={() => setTheme(next)} title={`Change to ${themeWords[next]}`}>
           <Icon name={now} /> Theme: {now}

@@ -86,7 +86,7 @@ function EffectFacts({ shown: { effect, answer, answerKept } }: { readonly shown
       {answer !== undefined && (
         <Panel title={effect.state === "failed" ? "Error" : "Answer"} class={effect.state === "failed" ? "bad" : undefined}>
           {answerKept === false && <p class="muted">The answer could not be stored.</p>}
-          <JsonView value={answer} label="What came back" />
+          <JsonView value={answer} label="Answer to the effect" />
         </Panel>
       )}
     </>

@@ -99,7 +99,7 @@ export function LeasesView() {
   ];
   return (
     <>
-      <PageHead title="Leases" lead="What is held right now, by whom, and for how long. A lease that is not renewed lapses by itself." />
+      <PageHead title="Leases" lead="Leases held now, by whom, and for how long. A lease that is not renewed lapses by itself." />
       <form class="filters" onSubmit={(event) => event.preventDefault()}>
         <label>
           Resource

@@ -203,8 +203,8 @@ function Attention({ overview: { stuck, health }, namespace }: { readonly overvi
 function Fleet({ agents, namespace }: { readonly agents: Overview["agents"]; readonly namespace: string }) {
   if (agents.length === 0)
     return (
-      <Empty title="No agent was here yet">
-        Agents appear as soon as they write. How to connect one is shown <a href={hrefOf(namespace, "health")}>under Health</a>.
+      <Empty title="No agents yet">
+        Agents appear as soon as they write. <a href={hrefOf(namespace, "health")}>Health</a> shows how to connect one.
       </Empty>
     );
   return (
@@ -237,7 +237,7 @@ function Feed() {
   const { api, namespace } = useView();
   const items = useFeed(api, feedSize);
   if (items === undefined) return <Loading what="the newest changes" lines={5} />;
-  if (items.length === 0) return <Empty title="Nothing has happened yet">The first change of any agent shows up here within a second.</Empty>;
+  if (items.length === 0) return <Empty title="Nothing has happened yet">The first change by any agent appears here within a second.</Empty>;
   return (
     <ul class="feed" aria-label="Newest changes">
       {items.map((item) => (

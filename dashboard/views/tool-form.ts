@@ -34,7 +34,7 @@ const examples: Readonly<Record<string, string>> = {
   source: "docs/deploy.md",
   since: "24h",
   range: "3d",
-  request_key: "any text that is used for this call alone",
+  request_key: "any text that is unique to this call",
 };
 
 export function formFieldsOf(input: Schema): readonly FormField[] {

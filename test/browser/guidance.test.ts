@@ -153,7 +153,7 @@ test("runs show their tags, and are found by name, agent and tag; the filters st
   await using tab = await dashboard.open("/ns/default/runs");
   const { page } = tab;
   await settled(page);
-  await page.getByLabel("Called").fill("PAINT");
+  await page.getByLabel("Name", { exact: true }).fill("PAINT");
   await page.getByText("2 runs", { exact: true }).waitFor();
   await page.getByRole("row").filter({ hasText: "paint-1" }).getByText("colour=red").waitFor();
   await page.getByLabel("Agent").fill("painter");
