@@ -1,4 +1,4 @@
-import type { ComponentChildren } from "preact";
+import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useErrorBoundary, useRef, useState } from "preact/hooks";
 import type { Me } from "../src/surfaces/dashboard/api.ts";
 import { useCell } from "./cell.ts";
@@ -71,7 +71,8 @@ function SignedIn({ me }: { readonly me: Me }) {
   );
 }
 
-function viewOf({ view, id }: PageRoute, me: Me): ComponentChildren {
+/** `JSX.Element` instead of `ComponentChildren`, which includes undefined: a view without a case must not compile. */
+function viewOf({ view, id }: PageRoute, me: Me): JSX.Element {
   switch (view) {
     case "home":
     case "overview":
@@ -100,7 +101,7 @@ function viewOf({ view, id }: PageRoute, me: Me): ComponentChildren {
       return <TokensView me={me} />;
     case "health":
       return <HealthView />;
-    default:
+    case "unknown":
       return (
         <>
           <h1 tabIndex={-1}>Nothing here</h1>

@@ -17,40 +17,23 @@ import { hrefOf, navigate } from "./router.ts";
 import { Shortcuts, searchBoxMark } from "./shortcuts.tsx";
 import { useView } from "./view-context.ts";
 
-const groups: readonly (readonly [string, readonly (readonly [NamespaceView | "tokens", string, IconName])[]])[] = [
-  [
-    "Now",
-    [
-      ["overview", "Overview", "overview"],
-      ["runs", "Runs", "runs"],
-      ["leases", "Leases", "leases"],
-      ["effects", "Effects", "effects"],
-    ],
-  ],
-  [
-    "Memory",
-    [
-      ["keys", "Keys", "keys"],
-      ["journal", "Journal", "journal"],
-      ["knowledge", "Knowledge", "knowledge"],
-      ["activity", "Activity", "activity"],
-    ],
-  ],
-  [
-    "Tools",
-    [
-      ["search", "Search", "search"],
-      ["try", "Try it", "try"],
-    ],
-  ],
-  [
-    "Server",
-    [
-      ["tokens", "Tokens", "tokens"],
-      ["health", "Health", "health"],
-    ],
-  ],
-];
+const groups = ["Now", "Memory", "Tools", "Server"] as const;
+
+/** The menu, in order; research is a tab of knowledge. A record, so that a view without an entry does not compile. */
+const entries: Readonly<Record<Exclude<NamespaceView, "research"> | "tokens", readonly [group: (typeof groups)[number], text: string, icon: IconName]>> = {
+  overview: ["Now", "Overview", "overview"],
+  runs: ["Now", "Runs", "runs"],
+  leases: ["Now", "Leases", "leases"],
+  effects: ["Now", "Effects", "effects"],
+  keys: ["Memory", "Keys", "keys"],
+  journal: ["Memory", "Journal", "journal"],
+  knowledge: ["Memory", "Knowledge", "knowledge"],
+  activity: ["Memory", "Activity", "activity"],
+  search: ["Tools", "Search", "search"],
+  try: ["Tools", "Try it", "try"],
+  tokens: ["Server", "Tokens", "tokens"],
+  health: ["Server", "Health", "health"],
+};
 
 /** The frame around every view. */
 export function Shell({ here, children }: { readonly here: PageRoute; readonly children: ComponentChildren }) {
@@ -129,13 +112,14 @@ function Navigation({ here }: { readonly here: PageRoute }) {
   const current = here.view === "research" ? "knowledge" : here.view === "home" ? "overview" : here.view;
   return (
     <nav aria-label="Views">
-      {groups.map(([title, items]) => (
-        <div key={title} class="nav-group">
-          <p class="nav-title">{title}</p>
+      {groups.map((group) => (
+        <div key={group} class="nav-group">
+          <p class="nav-title">{group}</p>
           <ul>
-            {items
-              .filter(([view]) => view !== "tokens" || me.role === "admin")
-              .map(([view, text, icon]) => (
+            {(Object.keys(entries) as (keyof typeof entries)[])
+              .map((view) => [view, ...entries[view]] as const)
+              .filter(([view, of]) => of === group && (view !== "tokens" || me.role === "admin"))
+              .map(([view, , text, icon]) => (
                 <li key={view}>
                   <a href={view === "tokens" ? "/tokens" : hrefOf(namespace, view)} aria-current={view === current ? "page" : undefined}>
                     <Icon name={icon} /> {text}
