@@ -6,7 +6,7 @@ import { runTool } from "../src/tools/run-tool.ts";
 import type { Tool } from "../src/tools/tool.ts";
 import { getArguments, keysInUse, setArguments } from "./workload.ts";
 
-/** What a call costs without any transport: the tool, its checks and its commit, in this process. Each line asks for one burst and is answered with its cost. */
+/** What a call costs without any transport: the tool, its checks and its commit, in this process. Each line requests one burst, and the reply is its cost. */
 interface Burst {
   readonly tool: "state_set" | "state_get";
   readonly inFlight: number;

@@ -11,12 +11,12 @@ import { measureAgainst } from "./rounds.ts";
 import type { Surroundings } from "./surroundings.ts";
 import { keyOf, noteOf, setArguments } from "./workload.ts";
 
-/** Short slices, many of them: whoever else uses the disk then slows a figure and the floors beside it alike. */
+/** Many short slices: other users of the disk then slow a measurement and the floors next to it equally. */
 const rounds = 40;
 const sliceMs = 100;
 const appendBytes = 200;
 
-/** Durable writes against what the disk itself can do: append a little, wait until it is safe, repeat. */
+/** Durable writes compared with the disk itself: append a little, wait until it is durable, repeat. */
 export async function measureDurable({ folder, product, progress }: Surroundings): Promise<Figure[]> {
   const descriptor = openSync(join(folder, "floor.log"), "a");
   const engine = await openEngine(`sqlite:${join(folder, "in-process.db")}`);

@@ -6,19 +6,19 @@ import type { Scope } from "../src/store/transact.ts";
 export interface Filling {
   /** Live state entries. */
   readonly entries: number;
-  /** Rows the log has in the end: every entry is written once, then some of them again and again. */
+  /** The number of log rows at the end: every entry is written once, then some of them repeatedly. */
   readonly logRows: number;
   /** Runs ready to be claimed. */
   readonly runs: number;
 }
 
 const writesPerCommit = 32;
-/** Large transactions touch each page of the key indexes once for many rows; the store ends up the same. */
+/** Large transactions touch each page of the key indexes once for many rows; the resulting store is the same. */
 const commitsPerBatch = 2_048;
 const runsAtOnce = 256;
 const noteText = "Checked the deployment, two hosts answered late; raised the limit and noted it in the run book.";
 
-/** A key's place has nothing to do with when it was written, as in real use: neighbours in time are strangers on disk. */
+/** A key's position is unrelated to the time of its write, as in real use: keys written together are far apart on disk. */
 const placeOf = (n: number): number => (n * 2_654_435_761) % 4_294_967_296;
 export const filledKey = (n: number): string => {
   const place = placeOf(n).toString(16).padStart(8, "0");
@@ -31,7 +31,7 @@ export async function fillStore(engine: Engine, scope: Scope, { entries, logRows
     const batch: PreparedCommit[] = [];
     for (; batch.length < commitsPerBatch && row < logRows; ) {
       const writes: Put[] = [];
-      // In a second pass over the same keys none stands twice in one commit either: the count of entries is far above it.
+      // In a second pass over the same keys, a commit has no key twice either, because there are far more entries than that.
       for (; writes.length < writesPerCommit && row < logRows; row += 1) writes.push(noteWrite(row % entries, row));
       batch.push(prepareCommit({ writes, writer: scope.writer }));
     }

@@ -14,7 +14,7 @@ const callsPerBurst = 5_000;
 /** Filling the page cache and compiling the hot code is not a leak. */
 const warmUpCalls = 200_000;
 
-/** Resident memory while one server answers call after call: what it gains per 100,000 calls once it is warm. */
+/** Resident memory while one server answers call after call: its growth per 100,000 calls once it is warm. */
 export async function measureFlatMemory({ product, progress }: Surroundings, { calls }: { readonly calls: number }): Promise<Figure[]> {
   const client = await LineClient.open(product("flat-memory.db"));
   try {
@@ -43,7 +43,7 @@ const mix: readonly (readonly [tool: string, argumentsOf: (n: number) => object]
   ["lease_acquire", (n) => ({ resource_id: `resource-${n % 100}`, holder_id: "bench", ttl_seconds: 60 })],
 ];
 
-/** The median of the slopes between all pairs of samples: a garbage collection here and there does not tilt it. */
+/** The median of the slopes between all pairs of samples: occasional garbage collections do not affect it. */
 export function slopePer(samples: readonly Sample[], calls: number): number {
   const slopes = samples.flatMap((a, i) => samples.slice(i + 1).map((b) => ((b.mebibytes - a.mebibytes) / (b.calls - a.calls)) * calls));
   return quantile(slopes, 0.5);

@@ -21,9 +21,9 @@ const sliceMs = 300;
 const pageEntries = 100;
 const budget = { atMost: 1.5 };
 
-/** As good as empty, but with something to read, list and claim. */
+/** Nearly empty, but with something to read, list and claim. */
 const small: Filling = { entries: 1_000, logRows: 1_000, runs: 50 };
-/** A run in line is three entries. */
+/** A queued run is three entries. */
 const entriesPerRun = 3;
 const runsInLine = 50_000;
 
@@ -32,7 +32,7 @@ interface Filled extends AsyncDisposable {
   readonly filling: Filling;
 }
 
-/** What an operation costs in a large store, against the same operation in a store that is as good as empty, taken in turns. */
+/** The cost of an operation in a large store, compared with the same operation in a nearly empty store, measured alternately. */
 export async function measureGrowth(
   { folder, progress }: Surroundings,
   { engine, entries, logRows }: { readonly engine: EngineName; readonly entries: number; readonly logRows: number },
@@ -53,7 +53,7 @@ export async function measureGrowth(
       against(
         `${engine}: ${what}, ${entries.toLocaleString("en-US")} entries, log ${logRows.toLocaleString("en-US")}`,
         "µs",
-        "as good as empty",
+        "nearly empty",
         large,
         what === scattered ? undefined : budget,
       ),
@@ -63,8 +63,8 @@ export async function measureGrowth(
 }
 
 /**
- * Keys of one batch that lie nowhere near each other: in a large store each takes a page of the file along, written to the log and again to the file,
- * where in a small one they share a few. Nothing about a tree of pages changes that, so it is told and not judged.
+ * The keys of one batch are far apart: in a large store, each needs its own page, written to the log and again to the file; in a small one, they share a few pages.
+ * Any tree of pages has that property, so the figure is reported without a budget.
  */
 const scattered = "commit, 64 in flight, keys at random";
 
@@ -75,7 +75,7 @@ const costs: Readonly<Record<string, (filled: Filled) => Promise<number>>> = {
   "commit of a new key, 64 in flight": (filled) => costOf(64, (n) => setState(filled.scope, { key: `new/${anyOf(4_294_967_296)}-${n}`, value: { n } })),
   "read of a key": ({ scope, filling }) =>
     costOf(1, async () => {
-      if ((await readState(scope, filledKey(anyOf(filling.entries)))) === undefined) throw new Error("A key that was written is not there.");
+      if ((await readState(scope, filledKey(anyOf(filling.entries)))) === undefined) throw new Error("A key that was written is missing.");
     }),
   [`list page of ${pageEntries} keys`]: ({ scope, filling }) =>
     costOf(1, () => listState(scope, { prefix: "project-", after: filledKey(anyOf(filling.entries)), limit: pageEntries, values: false })),
@@ -96,7 +96,7 @@ async function costOf(inFlight: number, operation: (n: number) => Promise<unknow
   return ((performance.now() - startedMs) * 1_000) / count;
 }
 
-/** Every claimed run is given back, outside the time taken, so that the line stays as long as it was. */
+/** Every claimed run is given back, outside the measured time, so that the queue keeps its length. */
 async function claimCost({ scope }: Filled): Promise<number> {
   const startedMs = performance.now();
   let claimingMs = 0;
@@ -105,13 +105,13 @@ async function claimCost({ scope }: Filled): Promise<number> {
     const beforeMs = performance.now();
     const claim = await claimNextRun(scope, { tags: [], agentId: "worker", ttlMs: 60_000 });
     claimingMs += performance.now() - beforeMs;
-    if (!claim.ok) throw new Error("There was a run to claim, and none was given.");
+    if (!claim.ok) throw new Error("There was a run to claim, but the claim found none.");
     await giveBackRun(scope, { runId: claim.runId, agentId: "worker" });
   }
   return (claimingMs * 1_000) / count;
 }
 
-/** A server of its own for each store: the small one must not pay for the large one's memory. */
+/** A separate server for each store: the small one must not pay for the large one's memory. */
 const places: Readonly<Record<EngineName, (path: string) => Promise<AsyncDisposable & { readonly url: string }>>> = {
   sqlite: async (path) => ({ url: `sqlite:${path}`, [Symbol.asyncDispose]: async () => {} }),
   postgres: () => startPostgres(),

@@ -22,11 +22,11 @@ export interface HttpBurstResult {
   readonly cpuMicros: number;
 }
 
-/** How the operating system counts CPU time: in hundredths of a second, on every Linux. */
+/** The operating system's unit of CPU time: hundredths of a second, on every Linux. */
 const tickMicros = 10_000;
 const headEnd = Buffer.from("\r\n\r\n");
 
-/** A server in a process of its own that says on its first line what there is to know. */
+/** A server in a separate process that describes itself in its first line of output. */
 export class BenchProcess {
   readonly #child: ChildProcessByStdio<Writable, Readable, null>;
   #rest = "";
@@ -68,8 +68,8 @@ export class BenchProcess {
 }
 
 /**
- * The lightest client that still speaks HTTP: one request at a time on each of its connections, made by hand, answers measured by their stated length and looked at for
- * errors. The same one drives floors and product, so that its own cost is in none of the CPU figures and in all of the rates alike.
+ * The lightest possible HTTP client: one request at a time on each of its connections, built by hand; responses are delimited by their stated length and checked for
+ * errors. Floors and product use the same client, so its own cost is in none of the CPU figures and equally in all rates.
  */
 export class HttpClient {
   readonly #process: BenchProcess;
@@ -91,7 +91,7 @@ export class HttpClient {
       Array.from({ length: connections }, async () => {
         const socket = connect(Number(port), hostname);
         socket.setNoDelay(true);
-        // What went wrong is told by the close that follows.
+        // The close that follows reports the error.
         socket.on("error", () => {});
         await once(socket, "connect");
         return socket;
@@ -100,7 +100,7 @@ export class HttpClient {
     return new HttpClient(server, sockets, `POST /mcp HTTP/1.1\r\nhost: ${hostname}:${port}\r\ncontent-type: application/json\r\naccept: application/json, text/event-stream\r\n`);
   }
 
-  /** Keeps one call open on every connection until the time or the count is up, then waits for what is left. */
+  /** Keeps one call open on every connection until the time or the count is reached, then waits for the remaining answers. */
   async burst({ forMs = Number.POSITIVE_INFINITY, calls = Number.POSITIVE_INFINITY, tool, argumentsOf }: HttpBurst): Promise<HttpBurstResult> {
     const cpu = this.#process.cpuMicros();
     const startedMs = performance.now();
@@ -148,7 +148,7 @@ function drive(socket: Socket, next: () => string | undefined): Promise<void> {
       const head = pending.toString("latin1", 0, at);
       const length = /\r\ncontent-length: (\d+)/i.exec(head)?.[1];
       const isChunked = length === undefined;
-      // The SDK does not say how long its answers are; its chunks end with an empty one.
+      // The SDK does not state the length of its responses; their chunks end with an empty one.
       if (isChunked ? pending.lastIndexOf("0\r\n\r\n") !== pending.length - 5 : pending.length < at + 4 + Number(length)) return;
       const answer = pending;
       pending = undefined;

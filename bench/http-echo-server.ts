@@ -5,7 +5,7 @@ import { toNodeHandler } from "@modelcontextprotocol/node";
 import { createMcpHandler } from "@modelcontextprotocol/server";
 import { echoServerOf } from "./echo-tool.ts";
 
-/** The floors of the HTTP transport: `bare` gives JSON back without knowing any protocol, `sdk` is an echo tool on the bare SDK. Says where it listens. */
+/** The floors of the HTTP transport: `bare` returns JSON without any protocol, `sdk` is an echo tool on the bare SDK. Prints its address. */
 const servers: Readonly<Record<string, () => HttpServer>> = {
   bare: () =>
     createServer((request, response) => {
@@ -25,7 +25,7 @@ const servers: Readonly<Record<string, () => HttpServer>> = {
 };
 
 const server = (servers[process.argv[2] as string] as () => HttpServer)();
-// Between two of its turns it waits for those of the others.
+// Between two of its turns, it waits for the others' turns.
 server.keepAliveTimeout = 120_000;
 server.listen(0, "127.0.0.1", () => {
   const { port } = server.address() as AddressInfo;

@@ -12,12 +12,12 @@ const sliceMs = 600;
 const cpuInFlight = 32;
 const rateInFlight = 64;
 
-/** Tool calls over HTTP: their CPU beside a bare node:http echo, and their rate beside an echo tool on the bare SDK. */
+/** Tool calls over HTTP: their CPU time compared with a bare node:http echo, and their rate compared with an echo tool on the bare SDK. */
 export async function measureHttp(surroundings: Surroundings): Promise<Figure[]> {
   return [...(await measureCpu(surroundings)), ...(await measureRate(surroundings))];
 }
 
-/** What a call costs the server beyond the tool itself: the whole path from the socket and back. The tool's own cost is taken in a process without one. */
+/** The cost of a call in the server beyond the tool itself: the whole path from the socket and back. The tool's own cost is measured in a process without a socket. */
 async function measureCpu({ serving, folder, progress }: Surroundings): Promise<Figure[]> {
   const echo = await HttpClient.open({ file: bundled("http-echo-server.mjs"), args: ["bare"] }, cpuInFlight);
   const server = await HttpClient.open(serving("http-cpu.db"), cpuInFlight);
@@ -26,13 +26,13 @@ async function measureCpu({ serving, folder, progress }: Surroundings): Promise<
   try {
     await server.burst({ calls: keysInUse, tool: "state_set", argumentsOf: setArguments });
     const perCall = ({ cpuMicros, calls }: { readonly cpuMicros: number; readonly calls: number }): number => cpuMicros / calls;
-    const road = async (tool: "state_set" | "state_get", argumentsOf: (n: number) => object): Promise<number> => {
+    const overhead = async (tool: "state_set" | "state_get", argumentsOf: (n: number) => object): Promise<number> => {
       const itself = perCall(await tools.answer({ tool, inFlight: cpuInFlight, forMs: sliceMs }));
       return perCall(await server.burst({ forMs: sliceMs, tool, argumentsOf })) - itself;
     };
     const taken = await measureAgainst(
       async () => perCall(await echo.burst({ forMs: sliceMs, tool: "echo", argumentsOf: setArguments })),
-      { sets: () => road("state_set", setArguments), gets: () => road("state_get", getArguments) },
+      { sets: () => overhead("state_set", setArguments), gets: () => overhead("state_get", getArguments) },
       rounds,
       (round) => progress(`CPU of calls over HTTP: round ${round} of ${rounds}`),
     );

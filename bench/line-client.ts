@@ -38,8 +38,8 @@ export interface BurstResult {
 }
 
 /**
- * The lightest client that still speaks the protocol: lines out, line breaks counted on the way back, every answer looked at for an error.
- * The same one drives the floor and the product, so that its own cost is in both.
+ * The lightest possible client of the protocol: it writes lines, counts line breaks in the output, and checks every answer for an error. The floor and the product use
+ * the same client, so its own cost is in both.
  */
 export class LineClient {
   readonly #child: ChildProcessByStdio<Writable, Readable, null>;
@@ -98,7 +98,7 @@ export class LineClient {
     return structuredContent as Record<string, unknown>;
   }
 
-  /** Keeps `inFlight` calls open until the time or the count is up, then waits for what is left. */
+  /** Keeps `inFlight` calls open until the time or the count is reached, then waits for the remaining answers. */
   burst({ inFlight, forMs = Number.POSITIVE_INFINITY, calls = Number.POSITIVE_INFINITY, tool, argumentsOf, onAnswer }: Burst): Promise<BurstResult> {
     const end = this.#era === "stateless" ? `,"_meta":${JSON.stringify(envelope)}}}\n` : "}}\n";
     const firstId = this.#nextId;
@@ -129,10 +129,10 @@ export class LineClient {
     });
   }
 
-  /** Resident memory as the operating system counts it. */
+  /** Resident memory as reported by the operating system. */
   residentBytes(): number {
     const found = /^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${this.pid}/status`, "utf8"));
-    if (found === null) throw new Error("The operating system does not say how much memory a process has.");
+    if (found === null) throw new Error("The operating system does not report the memory of a process.");
     return Number(found[1]) * 1_024;
   }
 

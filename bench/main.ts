@@ -28,18 +28,18 @@ const help = `npm run bench -- [--engines | --growth | --migrate | --soak [MINUT
 Measures the product in src/ and prints each figure beside its floor, taken in the same run, and its budget.
 
   --engines         every engine against its own tool (redis-benchmark, pgbench) on a server started for it, instead of the budgets
-  --growth          what operations cost in a large store, and memory over many calls, instead of the budgets
+  --growth          the cost of operations in a large store, and memory over many calls, instead of the budgets
   --migrate         a store with its whole history through every engine and back, copied and compared, instead of the budgets
   --soak [MINUTES]  mixed load of 64 clients over HTTP (default 10 minutes): errors, times, memory and descriptors, instead of the budgets
   --entries COUNT   growth: entries of the large store (default 1,000,000); migrate: of the store (default 100,000)
   --log-rows COUNT  growth: rows of its log (default 2,000,000; the design's figure is 5,000,000)
-  --engine NAME     growth: of which engine, ${engineNames.join(", ")} (default sqlite)
+  --engine NAME     growth: the engine to measure, ${engineNames.join(", ")} (default sqlite)
   --calls COUNT     growth: calls over which memory is watched (default 200,000)
   --only NAME,…     only these: durable, throughput, http, cold-start, idle-memory, resume, search, tokens, sums, proxy; workflows (beside other queues, on servers started for it); engines: ${engineNames.join(", ")}; growth: store, memory
   --json            the figures as JSON
   --strict          exit with 1 when a budget is broken
   --server FILE     measure this executable over stdio instead of src/, for example an older build's dist/main.js
-  --dir FOLDER      where stores are made and removed again; its disk is the one measured (default build/bench)
+  --dir FOLDER      where stores are created and then removed; its disk is the one measured (default build/bench)
 `;
 
 const { values: flags, positionals } = parseArgs({
@@ -74,7 +74,7 @@ const budgets: Readonly<Record<string, Measurement>> = {
   sums: measureSums,
   proxy: measureProxy,
 };
-/** Compared with other people's queues on servers started for it: only when asked for by name. */
+/** Compares with other queues on servers started for it, so it runs only if --only names it. */
 const comparisons: Readonly<Record<string, Measurement>> = { workflows: measureWorkflows };
 const growth: Readonly<Record<string, Measurement>> = {
   store: (surroundings) => measureGrowth(surroundings, { engine: engineOf(), entries: countOf("entries", 1_000_000), logRows: countOf("log-rows") }),
@@ -112,7 +112,7 @@ async function run(measurements: Readonly<Record<string, Measurement>>): Promise
     return measure;
   });
   const figures: Figure[] = [];
-  // Before the first measurement: afterwards the benches' own work would be counted too.
+  // Before the first measurement, because later it would include the benches' own work.
   const loadBefore = loadavg()[0] as number;
   {
     using surroundings = openSurroundings({ dir: flags.dir, server: flags.server });
@@ -124,10 +124,12 @@ async function run(measurements: Readonly<Record<string, Measurement>>): Promise
     process.stdout.write(`${JSON.stringify({ machine, figures: toJson(figures) }, null, 2)}\n`);
   } else {
     process.stdout.write(
-      `Node ${process.version}, ${cores} cores, ${process.platform}; medians of rounds, ratios to floors taken in turns with the figures\n\n${renderTable(figures)}`,
+      `Node ${process.version}, ${cores} cores, ${process.platform}; medians of rounds, ratios to floors measured alternately with the figures\n\n${renderTable(figures)}`,
     );
     if (loadBefore > cores / 2)
-      process.stdout.write(`\nOthers were using this machine (load ${loadBefore.toFixed(1)} on ${cores} cores): repeat before believing a figure near its budget.\n`);
+      process.stdout.write(
+        `\nOther programs were using this machine (load ${loadBefore.toFixed(1)} on ${cores} cores): repeat the run before trusting a figure near its budget.\n`,
+      );
   }
   if (flags.strict === true && figures.some((figure) => isKept(figure) === false)) process.exitCode = 1;
 }

@@ -17,7 +17,7 @@ import type { Surroundings } from "./surroundings.ts";
 
 const namespace = "moving";
 
-/** A store with its whole history through every engine and back, copied and compared; at the end the last is compared with the first once more. */
+/** A store with its whole history through every engine and back, copied and compared; at the end, the last store is compared with the first. */
 export async function measureMigration({ folder, progress }: Pick<Surroundings, "folder" | "progress">, { entries }: { readonly entries: number }): Promise<Figure[]> {
   await using postgres = await startPostgres();
   await using redis = await startRedis({ appendfsync: "always" });

@@ -3,14 +3,14 @@ import { join } from "node:path";
 import { Client } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 
-/** Another memory server, the real program, spoken to as an agent would. */
+/** Another memory server: the real program, called as an agent would call it. */
 export interface PeerServer extends AsyncDisposable {
   readonly name: string;
   /** The texts of its answer. */
   call(tool: string, args: Record<string, unknown>): Promise<string>;
 }
 
-/** The reference memory server of MCP, with a file of its own. */
+/** MCP's reference memory server, with its own file. */
 export async function openServerMemory(folder: string): Promise<PeerServer> {
   const program = execFileSync(process.execPath, [join("scripts", "test-services", "server-memory.mjs")], { encoding: "utf8" }).trim();
   const transport = new StdioClientTransport({
@@ -33,5 +33,5 @@ export async function openServerMemory(folder: string): Promise<PeerServer> {
   };
 }
 
-/** A text as an entity, which is all that it can keep. */
+/** A text as an entity, the only kind of record that it stores. */
 export const asEntity = (name: string, ...observations: readonly string[]): Record<string, unknown> => ({ name, entityType: "note", observations });

@@ -4,7 +4,7 @@ import { createRequire } from "node:module";
 import { join } from "node:path";
 import { projectRoot } from "../test/support/servers/server-programs.ts";
 
-/** Other people's queues, for comparison alone: installed into the cache when the bench first runs, never dependencies of the project. */
+/** Other queues, only for comparison: installed into the cache when the bench first runs, never dependencies of the project. */
 const cacheFolder = process.env.HOLDFAST_TEST_CACHE ?? join(projectRoot, ".cache");
 const versions = { bullmq: "6.7.0", "graphile-worker": "0.18.0" } as const;
 
@@ -44,7 +44,7 @@ interface Bullmq {
   ) => { on(event: "completed", listener: () => void): unknown; close(): Promise<unknown> };
 }
 
-/** One job for each item, which stores after each step how far it is, as its manual shows. */
+/** One job per item, which stores its progress after each step, as its manual shows. */
 export async function openBullmq({ port }: { readonly port: number }, { items, steps, concurrency }: Shape): Promise<Peer> {
   const { Queue, Worker } = requirePeer<Bullmq>("bullmq");
   const connection = { host: "127.0.0.1", port, maxRetriesPerRequest: null };
@@ -82,7 +82,7 @@ interface GraphileWorker {
   readonly Logger: new (factory: () => () => void) => object;
 }
 
-/** A job for each step, which adds the next one: it has no steps of its own. */
+/** One job per step, which adds the next one, because it has no steps. */
 export async function openGraphileWorker({ url }: { readonly url: string }, { items, steps, concurrency }: Shape): Promise<Peer> {
   const { run, makeWorkerUtils, Logger } = requirePeer<GraphileWorker>("graphile-worker");
   const logger = new Logger(() => () => {});

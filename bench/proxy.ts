@@ -11,7 +11,7 @@ import { bundled, echoServer } from "./surroundings.ts";
 const rounds = 20;
 const callsEach = 40;
 
-/** What the proxy adds to one call of another server, one caller at a time: each round takes the bare server and the proxy in turns. */
+/** The time that the proxy adds to one call of another server, one caller at a time: each round alternates between the bare server and the proxy. */
 export async function measureProxy({ folder, product, progress }: Surroundings): Promise<Figure[]> {
   const { file } = product("proxy.db");
   const proxied = (name: string, ...flags: readonly string[]): ServerCommand => ({
@@ -27,7 +27,7 @@ export async function measureProxy({ folder, product, progress }: Surroundings):
     const twoAppends: number[] = [];
     let calls = 0;
     const next = (): object => ({ n: calls++ });
-    // One round that does not count: compilers and caches warm up in it.
+    // One round that does not count, to warm up compilers and caches.
     for (let round = 0; round <= rounds; round += 1) {
       progress(`proxy: round ${round} of ${rounds}`);
       const floor = await callMs(bare, next);
@@ -46,7 +46,7 @@ export async function measureProxy({ folder, product, progress }: Surroundings):
         budget: { atMost: 1.5 },
       },
       { what: "proxy: added to a read-only call", unit: "ms", value: spreadOf(added.readOnly), budget: { atMost: 0.3 } },
-      { what: "proxy: a repeat answered from the record, beside the bare call", unit: "ms", value: spreadOf(added.repeated) },
+      { what: "proxy: a repeat answered from the record, compared with the bare call", unit: "ms", value: spreadOf(added.repeated) },
     ];
   } finally {
     closeSync(descriptor);
@@ -54,7 +54,7 @@ export async function measureProxy({ folder, product, progress }: Surroundings):
   }
 }
 
-/** The median of some calls, each sent when the one before was answered. */
+/** The median of several calls, each sent after the previous one was answered. */
 async function callMs(client: LineClient, argumentsOf: () => object): Promise<number> {
   const taken: number[] = [];
   for (let i = 0; i < callsEach; i += 1) {

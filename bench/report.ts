@@ -3,7 +3,7 @@ import type { Against, Spread } from "./rounds.ts";
 export type Unit = "per second" | "ms" | "µs" | "MiB" | "tokens" | "count";
 export type Budget = { readonly atLeast: number } | { readonly atMost: number };
 
-/** One line of the report. What is judged is the ratio where there is a floor, else the figure itself. */
+/** One line of the report. The budget applies to the ratio if there is a floor, otherwise to the figure itself. */
 export interface Figure {
   readonly what: string;
   readonly unit: Unit;

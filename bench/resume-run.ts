@@ -6,13 +6,13 @@ import type { Surroundings } from "./surroundings.ts";
 const steps = 10_000;
 const calls = 300;
 
-/** What a worker waits for when it takes over a long run: the answer as it asks for it by default, from the middle on, and with a limit. */
+/** The wait of a worker that takes over a long run: for the default answer, for one from the middle on, and for one with a limit. */
 export async function measureResume({ product, progress }: Surroundings): Promise<Figure[]> {
   const client = await LineClient.open(product("resume.db"));
   try {
     const runId = "long-run";
     await client.call("workflow_create", { name: "migrate the archive", run_id: runId });
-    // One at a time: each step follows the last, as a worker's do.
+    // One at a time: each step follows the previous one, as a worker's do.
     await client.burst({
       inFlight: 1,
       calls: steps,
@@ -23,7 +23,7 @@ export async function measureResume({ product, progress }: Surroundings): Promis
       },
     });
     const { last_step: lastStep } = await client.call("workflow_resume", { run_id: runId });
-    if (lastStep !== steps) throw new Error(`The run should stand at step ${steps}, not at ${lastStep}.`);
+    if (lastStep !== steps) throw new Error(`The run should be at step ${steps}, not at ${lastStep}.`);
     const figure = async (what: string, args: object, budgetMs?: number): Promise<Figure> => {
       const takenMs = await latencies(client, args);
       const p95 = quantile(takenMs, 0.95);

@@ -1,4 +1,4 @@
-/** A machine that others use too gives no steady figures, only steady ratios: each figure is taken between two measurements of its floor. */
+/** On a shared machine, absolute figures vary but ratios are steady: each figure is measured between two measurements of its floor. */
 
 export interface Spread {
   readonly median: number;
@@ -14,7 +14,7 @@ export interface Against {
 
 type Measure = () => Promise<number>;
 
-/** Floor, figure, floor, figure, floor …, in rounds; a figure's ratio is to the mean of the floors beside it. */
+/** Floor, figure, floor, figure, floor …, in rounds; a figure's ratio is to the mean of the floors before and after it. */
 export async function measureAgainst<Name extends string>(
   floor: Measure,
   figures: Readonly<Record<Name, Measure>>,
@@ -24,7 +24,7 @@ export async function measureAgainst<Name extends string>(
   const names = Object.keys(figures) as Name[];
   const floors: number[] = [];
   const taken = new Map<Name, { values: number[]; ratios: number[] }>(names.map((name) => [name, { values: [], ratios: [] }]));
-  // One round that does not count: caches, connections and compilers warm up in it.
+  // One round that does not count, to warm up caches, connections and compilers.
   await floor();
   for (const name of names) await figures[name]();
   let before = await floor();

@@ -1,4 +1,4 @@
-// `npm run bench`: bundles the benches and the product as it is in src/, then runs them. Arguments are passed on; `--help` lists them.
+// `npm run bench`: bundles the benches and the product from src/, then runs them. Arguments are passed on; `--help` lists them.
 import { spawn, spawnSync } from "node:child_process";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -8,7 +8,7 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const out = join(root, "build", "bench");
 const product = join(out, "product");
 
-// The product goes through the bundler that makes the package, so that the figures are those of what is shipped, never of a stale dist/.
+// The bundler of the package builds the product, so that the figures are those of the shipped code, never of a stale dist/.
 const built = spawnSync(process.execPath, [join(root, "scripts", "build.mjs"), "--out", product, "--entry", join(root, "src", "main.ts")], { stdio: "inherit" });
 if (built.status !== 0) process.exit(1);
 
@@ -28,7 +28,7 @@ const options = {
 await build({ ...options, entryPoints: ["bench/main.ts"], sourcemap: "inline" });
 await build({ ...options, entryPoints: ["bench/echo-server.ts", "bench/http-echo-server.ts", "bench/commit-server.ts"], minify: true });
 
-// Twice the same engine, split as the product is; in the floor's copy nothing computes or compares checksums.
+// The same engine twice, split as in the product; the floor's copy neither computes nor compares checksums.
 const sumless = {
   name: "without-sums",
   setup(bundler) {

@@ -17,7 +17,7 @@ const questions = 400;
 const vocabulary = 20_000;
 const area = "notes";
 
-/** Full text search in many notes: words are as uneven as in real text, a few in almost every note and most in hardly any. */
+/** Full text search in many notes: word frequencies are as uneven as in real text: a few words are in almost every note, most in very few. */
 export async function measureSearch({ folder, progress }: Surroundings): Promise<Figure[]> {
   const engine = await openEngine(`sqlite:${join(folder, "search.db")}`);
   const store = openNamespaceStore(engine, "bench", systemClock);
@@ -45,7 +45,7 @@ export async function measureSearch({ folder, progress }: Surroundings): Promise
       takenMs.push(performance.now() - beforeMs);
       if (hits.length > 0) found += 1;
     }
-    if (found < questions / 2) throw new Error(`Only ${found} of ${questions} questions found anything: this measures nothing.`);
+    if (found < questions / 2) throw new Error(`Only ${found} of ${questions} questions found anything, so this measures nothing.`);
     return [
       {
         what: `search in ${notes.toLocaleString("en-US")} notes, p95`,
@@ -65,10 +65,10 @@ export async function measureSearch({ folder, progress }: Surroundings): Promise
   }
 }
 
-/** Zipf's law, near enough: word n is about as frequent as 1/n. */
+/** Zipf's law, approximately: the frequency of word n is proportional to 1/n. */
 const anyWord = (): string => wordOf(Math.floor(vocabulary ** Math.random()) - 1);
 
-/** Letters only, of syllables, so that the tokenizer treats each as one ordinary word. */
+/** Only letters, in syllables, so that the tokenizer treats each as one ordinary word. */
 function wordOf(n: number): string {
   const syllables = ["ka", "mo", "ri", "tel", "sun", "ba", "dor", "fin", "gul", "hep", "jan", "lor", "nim", "pas", "quo", "vex"];
   let word = "";

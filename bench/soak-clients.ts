@@ -3,7 +3,7 @@ import { Agent, request } from "node:http";
 import { envelope } from "./line-client.ts";
 import { getArguments, keyOf, keysInUse, setArguments } from "./workload.ts";
 
-/** What the clients of a soak share. */
+/** State shared by the clients of a soak. */
 export interface SoakClient {
   readonly url: string;
   readonly isOver: () => boolean;
@@ -14,7 +14,7 @@ export interface SoakClient {
 type Structured = Readonly<Record<string, unknown>>;
 
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
-/** Agents think between calls; without it a few clients would be as many as a fleet. */
+/** Agents think between calls; without the pause, a few clients would be the load of a fleet. */
 const think = (): Promise<void> => pause(Math.random() * 40);
 const between = (min: number, max: number): number => min + Math.floor(Math.random() * (max - min + 1));
 
@@ -32,7 +32,7 @@ class Caller {
     return this.#client.isOver();
   }
 
-  /** The structured answer; undefined, and a problem more, where there was none. `waits`: its time says nothing about the server. */
+  /** The structured answer; if there was none, records a problem and returns undefined. `waits`: the call's time does not measure the server. */
   async call(tool: string, args: object, { waits = false } = {}): Promise<Structured | undefined> {
     const startedMs = performance.now();
     const answer = await this.post("tools/call", { name: tool, arguments: args }, tool);
@@ -50,7 +50,7 @@ class Caller {
     return this.send({ jsonrpc: "2.0", id: this.#nextId++, method, params: { ...params, _meta: envelope } }, headers);
   }
 
-  /** Any message, in any era. */
+  /** Sends any message, in any era. */
   async send(message: object, headers: OutgoingHttpHeaders): Promise<Structured | undefined> {
     try {
       const response = await this.open("POST", "/mcp", { "content-type": "application/json", accept: "application/json, text/event-stream", ...headers }, JSON.stringify(message));
@@ -102,7 +102,7 @@ async function textOf(response: IncomingMessage): Promise<string> {
   return text;
 }
 
-/** Lives until the soak is over. */
+/** Runs until the soak is over. */
 const living =
   (act: (caller: Caller, n: number) => Promise<void>) =>
   async (client: SoakClient, n: number): Promise<void> => {
@@ -141,7 +141,7 @@ async function carryThrough(caller: Caller, n: number): Promise<void> {
   const run_id = created?.run_id;
   if (run_id === undefined) return;
   const claim = await caller.call("workflow_claim", { run_id, agent_id: `worker-${n}`, ttl_seconds: 60 });
-  if (claim?.claimed !== true) return caller.problem(`A run of its own could not be claimed: ${JSON.stringify(claim)}`);
+  if (claim?.claimed !== true) return caller.problem(`Its own run could not be claimed: ${JSON.stringify(claim)}`);
   const holder = { run_id, agent_id: `worker-${n}`, token: claim.token };
   for (const step of [1, 2, 3]) await caller.call("workflow_checkpoint", { ...holder, step, output: { step } });
   await caller.call("workflow_finish", { ...holder, status: "done", result: "fine" });
@@ -152,7 +152,7 @@ async function wait(caller: Caller): Promise<void> {
   await caller.call("state_get", { key: keyOf(between(1, keysInUse)), wait_for_version_above: 1_000_000_000, wait_seconds: between(1, 3) }, { waits: true });
 }
 
-/** Listens for a while in the era without sessions, then leaves without a word. */
+/** Listens for a while in the era without sessions, then closes the connection. */
 async function listen(caller: Caller): Promise<void> {
   const message = {
     jsonrpc: "2.0",
@@ -164,7 +164,7 @@ async function listen(caller: Caller): Promise<void> {
   await leaveLater(caller, () => caller.open("POST", "/mcp", headers, JSON.stringify(message)));
 }
 
-/** A session of the earlier era: greeted, subscribed, listened to, ended. */
+/** A session of the earlier era: initialized, subscribed, listened to, ended. */
 async function holdSession(caller: Caller): Promise<void> {
   const accept = "application/json, text/event-stream";
   const greeting = { jsonrpc: "2.0", id: 1, method: "initialize", params: { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "soak", version: "1" } } };

@@ -14,7 +14,7 @@ const sampleEveryMs = 2_000;
 const warmUpPart = 1 / 3;
 const problemsShown = 5;
 
-/** Mixed load of 64 clients over HTTP for as long as is asked for: errors, times, and whether memory and descriptors stay as they are. */
+/** Mixed load of 64 clients over HTTP for the given time: errors, times, and whether memory and descriptors stay constant. */
 export async function measureSoak({ serving, progress }: Surroundings, { minutes }: { readonly minutes: number }): Promise<Figure[]> {
   const { file, args = [] } = serving("soak.db");
   const server = spawn(process.execPath, [file, ...args, "--profile", "all", "--history-revisions", "50000"], { stdio: ["ignore", "pipe", "inherit"] });
@@ -100,6 +100,6 @@ const spread = (values: readonly number[]) => ({ median: quantile(values, 0.5), 
 
 function residentBytes(pid: number): number {
   const found = /^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"));
-  if (found === null) throw new Error("The operating system does not say how much memory a process has.");
+  if (found === null) throw new Error("The operating system does not report the memory of a process.");
   return Number(found[1]) * 1_024;
 }

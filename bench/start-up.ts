@@ -12,7 +12,7 @@ const startRounds = 15;
 const memoryRounds = 5;
 const settleMs = 700;
 
-/** From spawn to the first answer of a server, against the shortest life a Node process can have. */
+/** From spawn to the first answer of a server, compared with a Node process that does nothing. */
 export async function measureColdStart({ product, progress }: Surroundings): Promise<Figure[]> {
   const existing = product("cold-start.db");
   let fresh = 0;
@@ -29,7 +29,7 @@ export async function measureColdStart({ product, progress }: Surroundings): Pro
   ];
 }
 
-/** Resident memory of a server that has greeted its client, listed its tools and then has nothing to do. */
+/** Resident memory of a server that has initialized its client, listed its tools and is then idle. */
 export async function measureIdleMemory({ product, progress }: Surroundings): Promise<Figure[]> {
   const command = product("idle.db");
   const taken = await measureAgainst(

@@ -17,7 +17,7 @@ const stateKeys: Range = { start: "state/", end: "state0" };
 const termsPerNote = 40;
 const notesInUse = 200;
 
-/** Operations of one slice: a few milliseconds of each, so that whoever else uses the machine disturbs single slices and not the median. */
+/** Operations per slice: a few milliseconds' worth, so that other users of the machine disturb single slices and not the median. */
 const perSlice = { setCalls: 100, getCalls: 150, listCalls: 8, historyCalls: 8, noteCalls: 8, commits: 384, gets: 300, lists: 15, keys: 20, logPages: 10, notes: 10 } as const;
 export type SumOperation = keyof typeof perSlice;
 
@@ -44,11 +44,11 @@ export async function openSumWorkload(path: string): Promise<SumWorkload> {
   const page = async (range: Range, values: boolean): Promise<void> => requireCount((await store.read(range, { limit: pageSize, values })).entries, pageSize);
 
   const base = { store, clock: systemClock, writer: "bench", server: { version: "bench", startedAtMs: 0, claimTtlMs: 900_000, ...engineFacts(engine) } };
-  /** As a surface makes it: checked, carried out, and written as JSON. */
+  /** As from a surface: checked, executed, and serialized as JSON. */
   const call = async (name: string, args: Readonly<Record<string, unknown>>): Promise<void> => {
     const outcome = await runTool(catalog.find((tool) => tool.name === name) as Tool, args, base, {}, silentLog);
     if (!outcome.ok) throw new Error(outcome.error.message);
-    if (JSON.stringify(outcome.structured).length === 0) throw new Error("There is no answer.");
+    if (JSON.stringify(outcome.structured).length === 0) throw new Error("The call returned no answer.");
   };
   let saved = 0;
   const slices: Readonly<Record<SumOperation, (count: number) => Promise<void>>> = {
@@ -97,7 +97,7 @@ async function times(count: number, operation: (n: number) => Promise<void>): Pr
   for (let n = 0; n < count; n += 1) await operation(n);
 }
 
-/** Steps of three through 400 words: each note has other terms, and each term many notes. */
+/** Steps of three through 400 words: each note has different terms, and each term has many notes. */
 const indexOf = (n: number): IndexedText => ({
   area: "notes",
   length: 60,

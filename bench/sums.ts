@@ -9,7 +9,7 @@ import { bundled } from "./surroundings.ts";
 const rounds = 150;
 const budget = { atMost: 1.03 };
 
-/** What callers ask for, then the engine's own operations without the tools above them, which say where the time goes. */
+/** Callers' operations, then the engine's own operations without the tools above them, which show where the time goes. */
 const names: Readonly<Record<SumOperation, string>> = {
   setCalls: "call of state_set",
   getCalls: "call of state_get",
@@ -25,8 +25,8 @@ const names: Readonly<Record<SumOperation, string>> = {
 };
 
 /**
- * What computing and comparing the checksums of SQLite records costs, in processor time: the same engine with and without it, in turns in one process.
- * The columns of the sums are there in both, so what storing and fetching them costs is not part of the ratio.
+ * The cost of computing and comparing the checksums of SQLite records, in processor time: the same engine with and without it, alternating in one process. Both have
+ * the columns of the sums, so the cost of storing and fetching them is not part of the ratio.
  */
 export async function measureSums({ folder, progress }: Surroundings): Promise<Figure[]> {
   await using checked = await open("with-sums", folder);

@@ -10,11 +10,11 @@ export const bundled = (name: string): string => join(bundles, name);
 
 export const echoServer: ServerCommand = { file: bundled("echo-server.mjs") };
 
-/** What every measurement is given: a folder of its own on a real disk, and a way to say how far it is. */
+/** Passed to every measurement: a separate folder on a real disk, and a function to report progress. */
 export interface Surroundings extends Disposable {
   readonly folder: string;
   product(storeName: string): ServerCommand;
-  /** The product over HTTP, on a free port; its first line says which. */
+  /** The product over HTTP, on a free port, which is in its first line of output. */
   serving(storeName: string): ServerCommand;
   progress(text: string): void;
 }

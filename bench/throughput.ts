@@ -19,7 +19,7 @@ export async function measureThroughput({ product, progress }: Surroundings): Pr
     const echo = await LineClient.open(echoServer, era);
     const server = await LineClient.open(product(`throughput-${era}.db`), era);
     try {
-      // Every key that will be read is there.
+      // Every key that will be read exists.
       await server.burst({ inFlight, calls: keysInUse, tool: "state_set", argumentsOf: setArguments });
       const rate = async (result: Promise<BurstResult>): Promise<number> => (await result).ratePerSecond;
       const taken = await measureAgainst(

@@ -6,7 +6,7 @@ import type { Figure } from "./report.ts";
 
 const tokensMax: Readonly<Partial<Record<Profile, number>>> = { all: 7_500, coding: 2_500, coordination: 2_500 };
 
-/** What a model reads on every turn for each profile: tools, descriptions and instructions. */
+/** The text that a model reads on every turn for each profile: tools, descriptions and instructions. */
 export const measureTokens = async (): Promise<Figure[]> =>
   profiles.map((profile) => {
     const tools = selectTools({ profile });

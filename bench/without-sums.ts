@@ -5,7 +5,7 @@ import { sealedJson } from "../src/ledger/record-sum.ts";
 export * from "../src/ledger/record-sum.ts";
 
 const none = (): number => 0;
-// With the types of the originals: one that is renamed there would otherwise be computed in the floor too, unnoticed.
+// Typed like the originals: otherwise, a sum that is renamed there would silently be computed in the floor too.
 export const logPositionSum: typeof sums.logPositionSum = none;
 export const textSum: typeof sums.textSum = none;
 export const versionSum: typeof sums.versionSum = none;

@@ -12,7 +12,7 @@ const steps = 5;
 const concurrency = 16;
 const rounds = 3;
 
-/** Items of five steps that do nothing, each stored before the next begins: what the storing costs. */
+/** Items of five steps that do nothing, each stored before the next begins, to measure the cost of storing. */
 export async function measureWorkflows({ folder, progress }: Surroundings): Promise<Figure[]> {
   await using postgres = await startPostgres();
   await using redis = await startRedis({ appendfsync: "always" });
@@ -31,7 +31,7 @@ export async function measureWorkflows({ folder, progress }: Surroundings): Prom
     closers.push(peer.close);
   }
   const rates = new Map<string, number[]>(contenders.map(({ name }) => [name, []]));
-  // In turns, so that each meets the same machine; the first round warms up.
+  // Alternating, so that all have the same conditions; the first round warms up.
   for (let round = 0; round <= rounds; round += 1)
     for (const { name, run } of contenders) {
       progress(`workflows, round ${round} of ${rounds}: ${name}`);

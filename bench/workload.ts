@@ -1,4 +1,4 @@
-/** What the calls carry: a small record under one of a thousand keys, as an agent's notes would be. */
+/** The arguments of the calls: a small record under one of a thousand keys, as an agent's notes would be. */
 export const keysInUse = 1_000;
 
 export const keyOf = (n: number): string => `agents/worker-${n % 10}/note-${String(n % keysInUse).padStart(4, "0")}`;

@@ -1,4 +1,4 @@
-import type { ComponentChildren } from "preact";
+import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useErrorBoundary, useRef, useState } from "preact/hooks";
 import type { Me } from "../src/surfaces/dashboard/api.ts";
 import { useCell } from "./cell.ts";
@@ -71,7 +71,8 @@ function SignedIn({ me }: { readonly me: Me }) {
   );
 }
 
-function viewOf({ view, id }: PageRoute, me: Me): ComponentChildren {
+/** `JSX.Element` instead of `ComponentChildren`, which includes undefined: a view without a case must not compile. */
+function viewOf({ view, id }: PageRoute, me: Me): JSX.Element {
   switch (view) {
     case "home":
     case "overview":
@@ -100,11 +101,11 @@ function viewOf({ view, id }: PageRoute, me: Me): ComponentChildren {
       return <TokensView me={me} />;
     case "health":
       return <HealthView />;
-    default:
+    case "unknown":
       return (
         <>
           <h1 tabIndex={-1}>Nothing here</h1>
-          <Empty title="This address leads nowhere">
+          <Empty title="There is no page at this address">
             <a href="/">Go to the overview</a>
           </Empty>
         </>
@@ -135,8 +136,8 @@ function Guarded({ children }: { readonly children: ComponentChildren }) {
   if (error === undefined) return <>{children}</>;
   return (
     <div class="state-panel failed" role="alert">
-      <p class="state-title">This view broke.</p>
-      <p class="mono">{error instanceof Error ? error.message : "It does not say why."}</p>
+      <p class="state-title">This view failed.</p>
+      <p class="mono">{error instanceof Error ? error.message : "The error has no message."}</p>
       <button
         type="button"
         class="button"

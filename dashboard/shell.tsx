@@ -17,40 +17,23 @@ import { hrefOf, navigate } from "./router.ts";
 import { Shortcuts, searchBoxMark } from "./shortcuts.tsx";
 import { useView } from "./view-context.ts";
 
-const groups: readonly (readonly [string, readonly (readonly [NamespaceView | "tokens", string, IconName])[]])[] = [
-  [
-    "Now",
-    [
-      ["overview", "Overview", "overview"],
-      ["runs", "Runs", "runs"],
-      ["leases", "Leases", "leases"],
-      ["effects", "Effects", "effects"],
-    ],
-  ],
-  [
-    "Memory",
-    [
-      ["keys", "Keys", "keys"],
-      ["journal", "Journal", "journal"],
-      ["knowledge", "Knowledge", "knowledge"],
-      ["activity", "Activity", "activity"],
-    ],
-  ],
-  [
-    "Tools",
-    [
-      ["search", "Search", "search"],
-      ["try", "Try it", "try"],
-    ],
-  ],
-  [
-    "Server",
-    [
-      ["tokens", "Tokens", "tokens"],
-      ["health", "Health", "health"],
-    ],
-  ],
-];
+const groups = ["Now", "Memory", "Tools", "Server"] as const;
+
+/** The menu, in order; research is a tab of knowledge. A record, so that a view without an entry does not compile. */
+const entries: Readonly<Record<Exclude<NamespaceView, "research"> | "tokens", readonly [group: (typeof groups)[number], text: string, icon: IconName]>> = {
+  overview: ["Now", "Overview", "overview"],
+  runs: ["Now", "Runs", "runs"],
+  leases: ["Now", "Leases", "leases"],
+  effects: ["Now", "Effects", "effects"],
+  keys: ["Memory", "Keys", "keys"],
+  journal: ["Memory", "Journal", "journal"],
+  knowledge: ["Memory", "Knowledge", "knowledge"],
+  activity: ["Memory", "Activity", "activity"],
+  search: ["Tools", "Search", "search"],
+  try: ["Tools", "Try it", "try"],
+  tokens: ["Server", "Tokens", "tokens"],
+  health: ["Server", "Health", "health"],
+};
 
 /** The frame around every view. */
 export function Shell({ here, children }: { readonly here: PageRoute; readonly children: ComponentChildren }) {
@@ -102,7 +85,7 @@ function Brand() {
 
 function NamespaceSwitch({ here }: { readonly here: PageRoute }) {
   const { me, namespace } = useView();
-  // Of very many only some are named: that one is not among them says nothing then.
+  // If there are very many, only some are named, so a missing name proves nothing.
   const isKnown = (name: string): boolean => me.namespaces.includes(name) || me.namespacesOmitted !== undefined;
   const names = me.namespaces.includes(namespace) ? me.namespaces : [namespace, ...me.namespaces];
   const change = (name: string): void => {
@@ -116,7 +99,7 @@ function NamespaceSwitch({ here }: { readonly here: PageRoute }) {
         {names.map((name) => (
           <option key={name} value={name}>
             {plain(name)}
-            {isKnown(name) ? "" : " (not there yet)"}
+            {isKnown(name) ? "" : " (does not exist yet)"}
           </option>
         ))}
       </select>
@@ -129,13 +112,14 @@ function Navigation({ here }: { readonly here: PageRoute }) {
   const current = here.view === "research" ? "knowledge" : here.view === "home" ? "overview" : here.view;
   return (
     <nav aria-label="Views">
-      {groups.map(([title, items]) => (
-        <div key={title} class="nav-group">
-          <p class="nav-title">{title}</p>
+      {groups.map((group) => (
+        <div key={group} class="nav-group">
+          <p class="nav-title">{group}</p>
           <ul>
-            {items
-              .filter(([view]) => view !== "tokens" || me.role === "admin")
-              .map(([view, text, icon]) => (
+            {(Object.keys(entries) as (keyof typeof entries)[])
+              .map((view) => [view, ...entries[view]] as const)
+              .filter(([view, of]) => of === group && (view !== "tokens" || me.role === "admin"))
+              .map(([view, , text, icon]) => (
                 <li key={view}>
                   <a href={view === "tokens" ? "/tokens" : hrefOf(namespace, view)} aria-current={view === current ? "page" : undefined}>
                     <Icon name={icon} /> {text}
@@ -149,7 +133,7 @@ function Navigation({ here }: { readonly here: PageRoute }) {
   );
 }
 
-const themeWords = { auto: "as the system", light: "light", dark: "dark" } as const;
+const themeWords = { auto: "the system's", light: "light", dark: "dark" } as const;
 
 function Person() {
   const { me } = useView();
@@ -162,7 +146,7 @@ function Person() {
         <Name text={me.principal} mono={false} />
         <RoleBadge role={me.role} />
       </div>
-      {(me.readOnly || me.role === "read") && <p class="muted small">{me.readOnly ? "This server takes no changes." : "You can look, not change."}</p>}
+      {(me.readOnly || me.role === "read") && <p class="muted small">{me.readOnly ? "This server is read-only." : "You have read-only access."}</p>}
       <div class="person-actions">
         <button type="button" class="button quiet small" onClick={() => setTheme(next)} title={`Change to ${themeWords[next]}`}>
           <Icon name={now} /> Theme: {now}

@@ -29,7 +29,7 @@ const others: readonly (readonly [keys: string, does: string])[] = [
 const isTyping = (target: EventTarget | null): boolean =>
   target instanceof HTMLElement && (target.isContentEditable || ["INPUT", "TEXTAREA", "SELECT"].includes(target.tagName) || target.closest("dialog") !== null);
 
-/** What carries this attribute is the search box of the page. */
+/** Marks the search box of the page. */
 export const searchBoxMark = { "data-search": "" } as const;
 
 function toSearchBox(): void {

@@ -1,5 +1,5 @@
 // Builds the dashboard's page into a folder: index.html and, under assets/, its script, style and mark under names that carry their hash.
-// `node scripts/build-dashboard.mjs DIR` builds it alone, to look at a change.
+// `node scripts/build-dashboard.mjs DIR` builds only the page, to check a change.
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -8,7 +8,7 @@ import { build } from "esbuild";
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const source = join(root, "dashboard");
 
-/** Answers esbuild's list of what went in, for the notices. */
+/** Returns esbuild's list of the inputs, for the notices. */
 export async function buildDashboard(folder) {
   const options = {
     absWorkingDir: root,

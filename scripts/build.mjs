@@ -1,4 +1,4 @@
-// Builds dist/: the executable, the library, its declarations, the dashboard's page, and the notices and the list (SBOM) of what is bundled in.
+// Builds dist/: the executable, the library, its declarations, the dashboard's page, and the notices and the list (SBOM) of the bundled packages.
 // `node scripts/build.mjs` builds the package; `--out DIR --entry FILE …` bundles other entry points (no declarations), to try the bundler out.
 import { spawnSync } from "node:child_process";
 import { chmod, mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
@@ -10,14 +10,15 @@ import { buildDashboard } from "./build-dashboard.mjs";
 import { bundledPackages, cycloneDx, embeddedPackages, noticesOf, noticesText } from "./third-party.mjs";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
-// Native code cannot be bundled, and the drivers of servers are loaded by the few who use one; everything else is bundled, because one file starts far faster than a tree of packages.
+// Native code cannot be bundled, and only users of PostgreSQL or Redis need a driver. Everything else is bundled, because one file starts far faster than a tree of
+// packages.
 const external = ["@photostructure/sqlite", "pg", "ioredis"];
-// Bundled CommonJS packages call `require` for Node's own modules; in an ES module there is none until we make one.
+// Bundled CommonJS packages call `require` for Node's own modules; an ES module has none unless it creates one.
 const requireBanner = 'import { createRequire as __createRequire } from "node:module"; const require = __createRequire(import.meta.url);';
 
 const { values: flags } = parseArgs({ options: { out: { type: "string" }, entry: { type: "string", multiple: true } } });
 const target = resolve(root, flags.out ?? "dist");
-// Built beside its place and moved there whole: a running test or server never meets half a build.
+// Built in a separate folder and then renamed, so that a running test or server never finds half a build.
 const out = flags.out === undefined ? join(root, "build", `dist.${process.pid}`) : `${target}.${process.pid}`;
 const entryPoints = flags.entry?.map((path) => resolve(path)) ?? [join(root, "src/main.ts"), join(root, "src/index.ts")];
 
@@ -51,7 +52,7 @@ async function moveIntoPlace() {
   await rm(old, { recursive: true, force: true });
 }
 
-/** A first pass finds out whether any CommonJS came in, so that the banner is there only when it is needed. */
+/** A first pass finds out whether any CommonJS is included, so that the banner is added only when it is needed. */
 async function bundle() {
   const options = {
     absWorkingDir: root,
@@ -67,7 +68,7 @@ async function bundle() {
     minify: true,
     legalComments: "none",
     external,
-    // Scripts for Redis go in as text.
+    // Scripts for Redis are included as text.
     loader: { ".lua": "text" },
     chunkNames: "chunks/[name]-[hash]",
     metafile: true,
@@ -78,7 +79,7 @@ async function bundle() {
   return build({ ...options, banner: needsRequire ? { js: requireBanner } : {} });
 }
 
-/** By itself and for no runtime in particular: an import of Node's is an error here, and no banner for Node goes in. */
+/** Bundled separately and for no particular runtime: an import from Node is an error here, and no banner for Node is added. */
 async function bundleClient() {
   await build({
     absWorkingDir: root,
@@ -108,7 +109,7 @@ async function emitDeclarations(folder) {
   const tsc = join(root, "node_modules", "typescript", "bin", "tsc");
   const { status } = spawnSync(process.execPath, [tsc, "-p", join(root, "tsconfig.build.json"), "--outDir", folder], { stdio: "inherit" });
   if (status !== 0) throw new Error("tsc could not write the declarations; its messages are above.");
-  // tsc leaves the `.ts` of relative imports as it is in declarations; only `.js` is understood by every consumer's resolver.
+  // tsc keeps the `.ts` of relative imports in declarations; only `.js` works with every consumer's resolver.
   const kept = new Set();
   const queue = [join(folder, "index.d.ts"), join(folder, "client.d.ts")];
   for (let file = queue.pop(); file !== undefined; file = queue.pop()) {
@@ -118,11 +119,11 @@ async function emitDeclarations(folder) {
     for (const [, name] of text.matchAll(/(?:from|import\()\s*"([^"]+)"/g)) {
       if (name.startsWith(".")) queue.push(resolve(dirname(file), name.replace(/\.ts$/, ".d.ts")));
       else if (!name.startsWith("node:") && !external.includes(name))
-        throw new Error(`The public declarations need ${name} (in ${relative(folder, file)}), which a user of the package does not have.`);
+        throw new Error(`The public declarations need ${name} (in ${relative(folder, file)}), which users of the package do not have.`);
     }
     await writeFile(file, text.replaceAll(/((?:from|import\()\s*"\.{1,2}\/[^"]*)\.ts"/g, '$1.js"'));
   }
-  // The rest describes inner files that no public name leads to.
+  // The remaining declarations describe internal files that no public name refers to.
   for (const item of await readdir(folder, { recursive: true, withFileTypes: true })) {
     const file = join(item.parentPath, item.name);
     if (item.isFile() && !kept.has(file)) await rm(file);

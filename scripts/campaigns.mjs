@@ -1,6 +1,6 @@
 // npm run test:campaigns: crash, fault, many-process, power-loss and load campaigns, and real third-party clients. Ends with `N passed, N failed`.
-//   --scale N     how many repetitions: 1 is what docs/guarantees.md states, 0.2 a first look, 10 a night (default 1)
-//   --resume      leave out the campaigns that already passed on this commit at this scale or a larger one
+//   --scale N     number of repetitions: 1 as docs/guarantees.md states, 0.2 for a quick run, 10 for a night (default 1)
+//   --resume      skip the campaigns that already passed on this commit at this scale or a larger one
 //   --only TEXT   only the campaigns whose path contains the text
 import { execFileSync } from "node:child_process";
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -25,7 +25,7 @@ const files = readdirSync(join(root, "test"), { recursive: true })
   .map((path) => `test/${path.replaceAll("\\", "/")}`)
   .filter((path) => path.endsWith(".campaign.ts") && path.includes(only))
   .sort();
-// What depends on SQLite's driver runs again under Node 24, where that is `node:sqlite`. Whether a planted fault is caught has nothing to do with the driver.
+// Campaigns that depend on SQLite's driver run again under Node 24, where it is `node:sqlite`. Whether a planted fault is caught does not depend on the driver.
 const onNode24 = files.filter((path) => /^test\/(crash|store\/concurrency)\//.test(path) && !path.includes("planted"));
 const node24 = onNode24.length > 0 ? await requireService("Node 24", "node24.mjs", context) : undefined;
 const campaigns = [
@@ -71,7 +71,7 @@ function readOptions() {
   }
 }
 
-/** The commit that is checked out, or undefined where files differ from it: what passed then says nothing about later. */
+/** The commit that is checked out, or undefined if files differ from it: a pass then proves nothing about later runs. */
 function committedState() {
   const git = (...args) => execFileSync("git", args, { cwd: root, encoding: "utf8" }).trim();
   try {

@@ -1,6 +1,6 @@
-// Completes package-lock.json with packages for other platforms. A registry mirror may carry only the platforms of its users; npm then leaves the
-// others out of the lock file, and `npm ci` refuses that file as incomplete. Their exact versions stand in the packages that name them, and their
-// platforms in their own names; only their checksums cannot be known here. Run it after `npm install`; `--check` changes nothing and exits 1 when entries are missing.
+// Completes package-lock.json with packages for other platforms. A registry mirror may carry only the platforms of its users; npm then omits the others from the lock
+// file, and `npm ci` rejects that file as incomplete. Their exact versions are in the packages that name them, and their platforms in their own names; only their
+// checksums are unknown here. Run it after `npm install`; `--check` changes nothing and exits 1 when entries are missing.
 import { readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -34,7 +34,7 @@ function isLocked(parent, name) {
   }
 }
 
-/** Beside the parent: at the top unless the parent itself is nested. */
+/** Next to the parent: at the top unless the parent itself is nested. */
 function placeOf(parent, name) {
   const above = parent.lastIndexOf("/node_modules/");
   return `${above < 0 ? "" : `${parent.slice(0, above)}/`}node_modules/${name}`;
@@ -45,7 +45,7 @@ function entryOf(name, version, dev) {
   const words = name.split(/[/-]/);
   const pick = (known) => known.filter((word) => words.includes(word));
   const [os, cpu] = [pick(systems), pick(processors)];
-  if (cpu.length !== 1 || (os.length !== 1 && cpu[0] !== "wasm32")) throw new Error(`The platform of ${name} cannot be told from its name; add it to package-lock.json by hand.`);
+  if (cpu.length !== 1 || (os.length !== 1 && cpu[0] !== "wasm32")) throw new Error(`The platform of ${name} does not follow from its name; add it to package-lock.json by hand.`);
   const libc = words.some((word) => word.startsWith("musl")) ? ["musl"] : words.some((word) => word.startsWith("gnu")) ? ["glibc"] : undefined;
   return { version, cpu, ...(dev ? { dev } : {}), ...(libc === undefined ? {} : { libc }), optional: true, ...(os.length === 0 ? {} : { os }) };
 }

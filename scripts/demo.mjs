@@ -1,5 +1,7 @@
-// A server with a busy fleet on it, to look at: `node scripts/demo.mjs [--port 8000] [--minutes 30] [--past 60] [--seed 1]`, after `node scripts/build.mjs`.
-// The store is a temporary one with an hour of history; simulated agents go on working over HTTP with tokens of their own. It ends by itself, or with Ctrl-C, and leaves nothing behind.
+// A server with a busy fleet of simulated agents, for a look at the dashboard: `node scripts/demo.mjs [--port 8000] [--minutes 30] [--past 60] [--seed 1]`, after
+// `node scripts/build.mjs`.
+// The store is a temporary one with an hour of history; simulated agents keep working over HTTP, each with its own token. It ends by itself or with Ctrl-C, and leaves
+// nothing behind.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
@@ -28,7 +30,7 @@ const { values: flags } = parseArgs({
 const [minutes, past, seed] = [flags.minutes, flags.past, flags.seed].map(Number);
 if (!(minutes > 0 && minutes <= 1_440) || !(past >= 0 && past <= 240) || !Number.isInteger(seed))
   throw new Error("--minutes must be 1 to 1440, --past 0 to 240, --seed a whole number.");
-if (!existsSync(flags.executable)) throw new Error(`${flags.executable} is not there: run \`node scripts/build.mjs\` first.`);
+if (!existsSync(flags.executable)) throw new Error(`${flags.executable} does not exist: run \`node scripts/build.mjs\` first.`);
 
 const stop = new AbortController();
 for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => stop.abort());
@@ -40,9 +42,9 @@ try {
   if (past > 0) await livePast(path);
   server = await startServer(path);
   const tokens = await makeTokens(server.url);
-  // The first line says where; whoever starts this from a script reads it.
+  // The first line is the address, for scripts that start this command.
   console.log(`${server.url}/ns/${namespace}`);
-  console.log(`On this machine the page needs no token. Read-only token for MCP clients at ${server.url}/mcp: ${tokens.viewer}`);
+  console.log(`On this machine, the page needs no token. Read-only token for MCP clients at ${server.url}/mcp: ${tokens.viewer}`);
   console.log(`Ends by itself in ${minutes} minutes, or with Ctrl-C.`);
   await Promise.race([live(server.url, tokens), server.ended]);
 } catch (error) {
@@ -54,7 +56,7 @@ try {
   await rm(folder, { recursive: true, force: true });
 }
 
-/** Says on standard error how far it is, in place on a terminal: standard output begins with the page's address. */
+/** Reports progress on standard error, updating one line on a terminal: standard output begins with the page's address. */
 async function livePast(path) {
   const { isTTY } = process.stderr;
   const told = `Simulating the last ${past} minutes (up to a minute)`;
@@ -67,7 +69,9 @@ async function livePast(path) {
   }
 }
 
-/** The past is lived through by the product's own code, which is TypeScript: bundled beside the installed packages, where its native driver is found. */
+/**
+ * The past is simulated by the product's own code, which is TypeScript: it is bundled into a folder next to the installed packages, where its native driver is found.
+ */
 async function loadPast() {
   const outfile = join(root, "build", `demo-past.${process.pid}.mjs`);
   try {
@@ -118,7 +122,7 @@ async function startServer(path) {
       stop.abort();
       if (child.exitCode !== null || child.signalCode !== null) return;
       child.kill("SIGTERM");
-      // Streams of people who look are open: it ends them within its grace, and this waits for no longer than that.
+      // The server ends the streams of open pages within its grace period, and this waits no longer than that.
       if ((await Promise.race([ended, pause(15_000, "late")])) === "late") child.kill("SIGKILL");
     },
   };
@@ -139,7 +143,7 @@ async function ask(url, token, body) {
   });
 }
 
-/** The local operator needs no token and may make some. */
+/** The local operator needs no token and may create tokens. */
 async function makeTokens(url) {
   const make = async (name, role) => [name, (await ask(`${url}/api/tokens`, undefined, { name, role, namespaces: [namespace] })).secret];
   return Object.fromEntries(await Promise.all([make("fleet", "write"), make("ci", "write"), make("desk", "write"), make("viewer", "read")]));
@@ -148,7 +152,7 @@ async function makeTokens(url) {
 async function live(url, tokens) {
   const untilMs = Date.now() + minutes * 60_000;
   try {
-    // What the gpu-worker has begun stays where it stopped, for people to find.
+    // The gpu-worker's runs stay where they stopped, for people to find.
     await employ(
       {
         random: seeded(seed + 1),

@@ -1,4 +1,4 @@
-// npm run fresh: the README's commands as a machine would run them that has never seen this project. Clones the current commit into a new folder and runs
+// npm run fresh: runs the README's commands as on a machine that has never seen this project. Clones the current commit into a new folder and runs
 // them there with an empty HOME, an empty temporary directory, a PATH of the system's folders, and almost no environment variables. As root on Linux that
 // happens in a mount namespace, in which the home folder, the temporary directory and the caches of earlier runs are covered by empty ones.
 //   npm run fresh                                 both commands of the README
@@ -13,7 +13,7 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
-/** What reaches the registries from here, and servers that somebody wants to be tested. */
+/** The variables that make the registries reachable from here, and those that name servers to test. */
 const keptVariables =
   /^((https?|no)_proxy|npm_config_(registry|cafile|proxy|https_proxy|noproxy)|node_extra_ca_certs|ssl_cert_(file|dir)|pip_(cert|index_url)|holdfast_test_\w+_url|ci|term|no_color)$/i;
 /** Left in the temporary directory by Node and npm, not by tests. */
@@ -67,14 +67,14 @@ function readArguments() {
   }
 }
 
-/** As the README has them, so that what is run here is what people are told to run. */
+/** Read from the README, so that these are exactly the commands that readers run. */
 function readmeCommands() {
   const [first, second] = readFileSync(join(root, "README.md"), "utf8").match(/^npm ci && npm .*$/gm) ?? [];
   if (second === undefined) fail("README.md has no two lines that begin with `npm ci && npm`.");
   return { try: first, test: second };
 }
 
-/** On a disk, outside of what is covered, and below no folder in which Node would find packages. */
+/** On a disk, outside the covered folders, and below no folder in which Node would find packages. */
 function newFolder() {
   const parent = [...(canUnshare ? ["/var/tmp"] : []), tmpdir()].find((candidate) => existsSync(candidate) && !hasPackagesAbove(candidate));
   if (parent === undefined) fail(`There is a node_modules folder in or above ${tmpdir()}, where Node would find packages. Set TMPDIR to another place.`);
@@ -86,7 +86,7 @@ function hasPackagesAbove(path) {
 }
 
 function prepare() {
-  // PostgreSQL runs as another user and has to get through.
+  // PostgreSQL runs as another user and needs access.
   execFileSync("chmod", ["755", folder]);
   for (const path of [home, temporary, bin]) mkdirSync(path);
   execFileSync("chmod", ["1777", temporary]);
@@ -95,10 +95,10 @@ function prepare() {
   git("clone", "--quiet", "--no-hardlinks", root, clone);
   const changes = git("status", "--porcelain") === "" ? "" : " (uncommitted changes are left out)";
   say(`commit ${git("rev-parse", "--short", "HEAD")}${changes}, Node ${process.versions.node}, ${process.platform} ${process.arch}`);
-  say(canUnshare ? `mount namespace: empty ${covered().join(", ")}` : "no mount namespace (needs Linux and root): new HOME and temporary directory by variables alone");
+  say(canUnshare ? `mount namespace: empty ${covered().join(", ")}` : "no mount namespace (needs Linux and root): new HOME and temporary directory by variables only");
 }
 
-/** What a machine that never saw this project does not have. */
+/** The folders that do not exist on a machine that has never seen this project. */
 function covered() {
   return ["/tmp", homedir(), "/var/cache/holdfast-tests"].filter((path) => existsSync(path) && !folder.startsWith(`${path}/`));
 }
@@ -130,10 +130,10 @@ async function run(command) {
   return { code, totals, seconds: (performance.now() - startedMs) / 1_000 };
 }
 
-/** Processes that still run, told by a variable that all of them inherit, and what lies in the temporary directory. */
+/** Processes that are still running, recognized by a variable that all of them inherit, and files left in the temporary directory. */
 async function leftBehind() {
   let processes = markedProcesses();
-  // Servers that were told to stop may take a moment.
+  // Servers that are stopping may take a moment.
   for (let turn = 0; turn < 100 && processes.length > 0; turn += 1) {
     await delay(100);
     processes = markedProcesses();
@@ -160,7 +160,7 @@ function markedProcesses() {
             ]
           : [];
       } catch {
-        // It ended meanwhile.
+        // It has ended in the meantime.
         return [];
       }
     });

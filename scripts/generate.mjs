@@ -73,7 +73,7 @@ async function loadCode() {
   }
 }
 
-/** What the Python client must know of the server: each method's arguments as the server checks them, and the codes of errors. */
+/** What the Python client must know about the server: each method's arguments as the server checks them, and the error codes. */
 function pythonTable({ errorCodes, libraryMethods, methodSchema, waitPartMsMax }) {
   const tuple = (names) => `(${names.map((name) => `${JSON.stringify(name)},`).join(" ")})`;
   const codes = Object.keys(errorCodes);
@@ -113,13 +113,13 @@ ${methods.join("\n")}
 }
 
 function toolsPage({ catalog, describeTool, fullSchemas, profiles, selectTools, tokenCost, toolsets, errorCodes, limits }) {
-  const effects = { read: "changes nothing", write: "writes", "write-idempotent": "writes; calling it again changes nothing more", destructive: "takes something away" };
+  const effects = { read: "changes nothing", write: "writes", "write-idempotent": "writes; calling it again changes nothing more", destructive: "can remove data" };
   const parts = [
     heading("Tools"),
     `Every result is structured content that matches the tool's output schema, and the same as text. Expected outcomes (conflict, not found, held by another, nothing to claim) are ordinary results. Everything else is an error \`{error: {code, message, hint?, details?}}\` with a code from the [table below](#errors). An error means that nothing was changed, except for ${unknownOutcomes.map((name) => `\`${name}\``).join(" and ")}: after those, the write may have taken effect. Times are Unix seconds with fractions.\n`,
     'Every tool that writes takes `request_key`, any unique text: a call repeated with the same key and arguments returns the first answer and has no second effect. Clients that set `_meta["holdfast/request-key"]`, and reads, need no argument for it.\n',
     "Values are JSON as JavaScript reads it. Numbers are IEEE doubles: integers beyond 2^53 and numbers too large are rejected, while `-0` and numbers too small become 0 and further digits are rounded. Members of objects keep their order, except that names that are whole numbers come first.\n",
-    "Optional arguments may be `null`; labels may be empty. Where only one meaning is possible, a list, object, number or switch sent as text is taken as what it says, and `warning` in the result names it. Memory saves (`checkpoint`, `save_checkpoint`, `save_knowledge`) keep unknown words and arguments as text, with a `warning`.\n",
+    "Optional arguments may be `null`; labels may be empty. Where only one meaning is possible, a list, object, number or switch that is sent as text is converted, and `warning` in the result names it. Memory saves (`checkpoint`, `save_checkpoint`, `save_knowledge`) keep unknown words and arguments as text, with a `warning`.\n",
     "## Profiles\n",
     table(
       ["profile", "tools", "tokens (about)"],
@@ -315,7 +315,7 @@ function kindOf(schema) {
   return [schema.type ?? "any JSON", ...bounds].join(" ");
 }
 
-/** The lines that only one side has, in order. */
+/** The lines that are only on one side, in order. */
 function difference(before, after) {
   const [old, fresh] = [before.split("\n"), after.split("\n")];
   const [oldSet, freshSet] = [new Set(old), new Set(fresh)];

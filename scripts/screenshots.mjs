@@ -1,5 +1,6 @@
 // Pictures of every view in both themes and at phone width, over a real server with a demo store, into build/screenshots/.
-// `node scripts/screenshots.mjs [PART OF A NAME …]` takes only those whose name has one of the parts; `--docs` those of the documentation, into docs/images/. All is built from the sources.
+// `node scripts/screenshots.mjs [PART OF A NAME …]` takes only those whose name contains one of the parts; `--docs` takes those of the documentation, into
+// docs/images/. Everything is built from the sources.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
@@ -41,7 +42,7 @@ const views = {
   "empty-runs": "/ns/fresh/runs",
   "empty-overview": "/ns/fresh",
 };
-/** What is done before the picture is taken. */
+/** Actions before the picture is taken. */
 const stories = {
   "dialog-cancel": ["/ns/default/runs/migrate-invoices-2026-11", (page) => page.getByRole("button", { name: "Cancel run" }).click()],
   "dialog-edit": ["/ns/default/keys/config%2Ffeature-flags", (page) => page.getByRole("button", { name: "Edit" }).click()],
@@ -75,7 +76,7 @@ async function run() {
     absWorkingDir: root,
   };
   const banner = { js: 'import { createRequire as __createRequire } from "node:module"; const require = __createRequire(import.meta.url);' };
-  // Inside the project, so that the drivers that are not bundled are found.
+  // Inside the project, so that Node finds the drivers, which are not bundled.
   const built = join(root, "build", `screenshots.${process.pid}`);
   try {
     await build({
@@ -125,7 +126,7 @@ async function takeAll(main, store) {
   }
 }
 
-/** What fits a window, small enough for a repository. */
+/** As much as fits a window, small enough for a repository. */
 async function takeForDocs(browser, url) {
   const viewport = { width: 1120, height: 720 };
   for (const [name, address, colorScheme] of [
@@ -140,7 +141,7 @@ async function takeForDocs(browser, url) {
   }
 }
 
-/** The system's font of a bare machine is not what people see: pictures are taken with one that is close to theirs, where it can be fetched. */
+/** A bare machine's system font is not the one that people see: pictures are taken with a similar one if it can be fetched. */
 async function fonts() {
   const folder = cachedFolder("fonts");
   if (!existsSync(folder)) unpackPackages(folder, ["fonts-inter", "fonts-jetbrains-mono"], {});
@@ -161,10 +162,10 @@ async function addressOf(server) {
     const found = /http:\/\/127\.0\.0\.1:\d+/.exec(line);
     if (found !== null) return found[0];
   }
-  throw new Error("The server ended before it said where it listens.");
+  throw new Error("The server ended before it printed its address.");
 }
 
-/** What only a running fleet shows: agents that wait in line, a token that was used, a change that was just made. */
+/** Things that only a running fleet shows: agents that wait in line, a token that was used, a recent change. */
 async function enliven(url) {
   const post = (path, body) => fetch(`${url}${path}`, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) });
   const tool = (name, args) => post(`/api/ns/default/tools/${name}`, args);
@@ -183,7 +184,7 @@ async function take(page, viewport, name, address, act) {
   await page.locator("h1").waitFor();
   await page.waitForFunction(() => document.querySelector(".loading") === null);
   await act?.(page);
-  // As tall as the view, so that what sticks to the window and what is drawn only near it is where people see it.
+  // As tall as the view, so that sticky elements and those drawn only near the window are where people see them.
   if (act === undefined)
     await page.setViewportSize({
       width: viewport.width,

@@ -1,6 +1,6 @@
-// npm test: everything that can be decided deterministically, in a few minutes. Ends with `N passed, N failed`.
+// npm test: all deterministic checks, in a few minutes. Ends with `N passed, N failed`.
 //   npm test                      build, types, lint, generated documents, every *.test.ts, the SQLite suites on Node 24 too
-//   npm test -- PATH … [FLAGS]    these files or folders alone (campaigns too), with what they need; FLAGS go to Vitest
+//   npm test -- PATH … [FLAGS]    only these files or folders (campaigns too), with whatever they need; FLAGS go to Vitest
 //   npm run test:quick            kernel, store on memory and SQLite, search, domain, tools, architecture: no services
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -32,7 +32,7 @@ if (!isStopping()) {
 }
 
 async function everything() {
-  // Fetched beside everything else; each is waited for where it is first used.
+  // Fetched in parallel with everything else; each is awaited where it is first used.
   const redis = requireService("Redis", "redis.mjs", { ...context, engine: "redis" });
   const postgres = redis.then(() => requireService("PostgreSQL", "postgres.mjs", { ...context, engine: "postgres" }));
   const node24 = postgres.then(() => requireService("Node 24", "node24.mjs", context));
@@ -42,7 +42,7 @@ async function everything() {
   await Promise.all([
     buildStep(context),
     typeStep("types", "."),
-    // The page and its tests know a browser's names, which nothing else may: projects of their own.
+    // The page and its tests use a browser's globals, which nothing else may use, so they are separate projects.
     typeStep("types of the dashboard", "dashboard"),
     typeStep("types of its tests", join("test", "browser")),
     runStep(context, "lint", [node, join("node_modules", "@biomejs", "biome", "bin", "biome"), "check", "--error-on-warnings", "."]),
@@ -51,7 +51,7 @@ async function everything() {
   await Promise.all([redis, postgres]);
   if (isStopping()) return;
 
-  // Two streams, because much of what both do is waiting for disks, servers and pages. What needs no server fills up the second, so that they end together.
+  // Two streams, because both spend much of their time waiting for disks, servers and pages. Tests without a server fill up the second, so that both end together.
   const second = ["test/browser", "test/conformance", "test/domain", "test/tools"];
   await Promise.all([
     runVitest({ ...context, args: ["--maxWorkers=4", ...second.flatMap((folder) => ["--exclude", `${folder}/**`]), ...flags] }),
@@ -65,7 +65,7 @@ async function everything() {
   ]);
 }
 
-/** Tests fetch what they need themselves; the built package is needed by some. */
+/** Tests fetch what they need themselves; some need the built package. */
 async function only(wanted) {
   await buildStep(context);
   const isCampaign = (path) => path.endsWith(".campaign.ts");
@@ -82,7 +82,7 @@ async function quick() {
   await runVitest({ ...context, args: [...folders, ...stores, ...paths, ...flags], env: { HOLDFAST_TEST_ENGINES: "memory,SQLite" } });
 }
 
-/** Only what changed since the last run is checked again; tsc keeps what it found, errors too, in build/. */
+/** Checks only what changed since the last run; tsc keeps its results, including errors, in build/. */
 function typeStep(name, project) {
   return runStep(context, name, [node, tsc, "-p", project, "--incremental", "--tsBuildInfoFile", join("build", `${name.replaceAll(" ", "-")}.tsbuildinfo`)]);
 }

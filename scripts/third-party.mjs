@@ -1,4 +1,4 @@
-// What the build bundles in: the packages, those that came inside a package, their licences, and the list of both as a CycloneDX document.
+// The contents of the bundle: its packages, the packages embedded in those, their licences, and the list of all as a CycloneDX document.
 import { readdir, readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 
@@ -14,7 +14,7 @@ const bundledInputs = (metafiles) =>
     .flatMap(({ inputs }) => Object.entries(inputs))
     .flatMap(([input, { bytesInOutput }]) => (bytesInOutput > 0 && packagePath.test(input) ? [input] : []));
 
-/** Packages whose code lies inside a bundled file, from that file's source map: `{ name, version }`. */
+/** Packages whose code is inside a bundled file, from that file's source map: `{ name, version }`. */
 export async function embeddedPackages(root, metafiles) {
   const found = new Map();
   for (const input of new Set(bundledInputs(metafiles))) {
@@ -23,13 +23,13 @@ export async function embeddedPackages(root, metafiles) {
       // pnpm's folders: node_modules/.pnpm/@scope+name@1.2.3_peer@4.5.6/node_modules/@scope/name/…
       const [, version, name] = /node_modules\/\.pnpm\/@?[^/@]+@([^/_]+)[^/]*\/node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(source) ?? [];
       if (name !== undefined) found.set(`${name}@${version}`, { name, version });
-      else if (source.includes("node_modules/")) throw new Error(`${input} contains ${source}, of which neither name nor version can be told.`);
+      else if (source.includes("node_modules/")) throw new Error(`${input} contains ${source}, whose name and version cannot be determined.`);
     }
   }
   return [...found.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
-/** What each notice says: `{ name, version, license, text }`. Code without a licence must not be bundled. */
+/** The content of each notice: `{ name, version, license, text }`. Code without a licence must not be bundled. */
 export async function noticesOf(root, folders, embedded) {
   const kept = await readdir(join(root, "scripts", "embedded-licences"));
   const own = folders.map(async (folder) => {
@@ -38,13 +38,13 @@ export async function noticesOf(root, folders, embedded) {
     if (files.length === 0 && license === undefined) throw new Error(`${name}@${version} has neither a licence file nor a licence field; it must not be bundled.`);
     const by = typeof author === "string" ? author : author?.name;
     const texts = await Promise.all(files.map((file) => readFile(join(folder, file), "utf8")));
-    const none = `Licensed under ${license}${by === undefined ? "" : ` by ${by}`}; the package carries no licence text of its own.`;
+    const none = `Licensed under ${license}${by === undefined ? "" : ` by ${by}`}; the package contains no licence text.`;
     return { name, version, license, text: texts.length > 0 ? texts.map((text) => text.trim()).join("\n\n") : none };
   });
   const inside = embedded.map(async ({ name, version }) => {
     const start = `${name.replace("/", "+")}.`;
     const file = kept.find((each) => each.startsWith(start));
-    if (file === undefined) throw new Error(`${name}@${version} came inside a bundled package; put its licence into scripts/embedded-licences/${start}SPDX-ID.txt.`);
+    if (file === undefined) throw new Error(`${name}@${version} is inside a bundled package; put its licence into scripts/embedded-licences/${start}SPDX-ID.txt.`);
     const text = await readFile(join(root, "scripts", "embedded-licences", file), "utf8");
     return { name, version, license: file.slice(start.length, -".txt".length), text: text.trim() };
   });

@@ -1,5 +1,5 @@
 // A short true story through the built executable: two agents, each with its own MCP server process, on one SQLite file.
-// Nothing is scripted to succeed: every line is printed from what came back, and anything else than expected ends the story with exit code 1.
+// Every line is printed from real results, and anything unexpected ends the story with exit code 1.
 import { existsSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -60,10 +60,7 @@ async function sharedState(blue, green) {
   expect(lost.length === 1 && lost[0].answer.reason === "conflict", "exactly one of two racing edits to win", edits);
   tell(undefined, "both edit version 1 at the same moment:");
   for (const { agent, answer } of edits)
-    tell(
-      agent.name,
-      answer.ok ? `won, the plan is at version ${answer.version}` : `was told: conflict, the plan is at version ${answer.actual_version} now; nothing was overwritten`,
-    );
+    tell(agent.name, answer.ok ? `won, the plan is at version ${answer.version}` : `got a conflict: the plan is at version ${answer.actual_version} now; nothing was overwritten`);
 }
 
 async function race(blue, green) {
@@ -129,7 +126,7 @@ async function history(runId, survivor) {
   heading("What history says");
   const { entries } = await survivor.call("history_log", { key: runId, kind: "workflow", n: 20 });
   expect(entries.filter(({ op }) => op === "checkpoint").length === steps.length, "one record per checkpoint", entries);
-  // Within one revision what ended stands before what began: a claim lapses, then the next one is taken.
+  // Within one revision, endings come before beginnings: a claim lapses, then the next one is taken.
   const inOrder = entries.toReversed().sort((a, b) => a.revision - b.revision || Number(b.op === "lapse") - Number(a.op === "lapse"));
   for (const { revision, op, agent_id: agent, writer } of inOrder) tell(undefined, `revision ${String(revision).padStart(3)}  ${op.padEnd(11)} ${agent ?? writer}`);
 }

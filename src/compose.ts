@@ -74,7 +74,7 @@ export async function openStore(
 ): Promise<OpenStore> {
   const clock = systemClock;
   const embeddings = embeddingsOf(config, { clock, log });
-  // A process that stays opens the model at once, so that what is wrong with it is told at the start; a single command opens it when it asks.
+  // A long-running process opens the model at once, so that a problem with it is reported at the start; a single command opens it when it is needed.
   if (stays) await embeddings?.();
   const engine = await openEngineOrBeside(config, { clock, log, creates });
   try {

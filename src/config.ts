@@ -248,18 +248,13 @@ export const clientFolders = (environment: Environment = process.env) => ({
 
 /** The settings that were given as flags, as arguments for a server that a client starts from another folder. */
 export function settingArguments(flags: Flags, config: Config, only: readonly string[] = settingFlags.map(({ name }) => name)): string[] {
-  const absolute: Readonly<Record<string, string | undefined>> = {
-    store: config.store,
-    "goldfish-dir": config.goldfishDir,
-    "checkpoint-dir": config.checkpointDir,
-    "knowledge-dir": config.knowledgeDir,
-    embeddings: config.embeddings,
-    "embeddings-key-file": config.embeddingsKeyFile,
-  };
+  // A text is passed as it was read: a relative path is absolute by then.
+  const texts = Object.fromEntries(Object.entries(settingSources).map(([name, { flag = name }]) => [flag, config[name as keyof Config]]));
   return only.flatMap((name) => {
     const given = flags[name];
     if (given === undefined || given === false) return [];
     if (given === true) return [`--${name}`];
-    return [`--${name}`, name === configFileSource.flag ? absolutePath(String(given)) : (absolute[name] ?? String(given))];
+    const read = name === configFileSource.flag ? absolutePath(String(given)) : texts[name];
+    return [`--${name}`, typeof read === "string" ? read : String(given)];
   });
 }

@@ -1,12 +1,14 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { homedir, tmpdir, userInfo } from "node:os";
 import { join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
 import { afterAll, describe, expect, test } from "vitest";
-import { clientFolders, readConfig } from "../src/config.ts";
+import { clientFolders, readConfig, settingArguments } from "../src/config.ts";
 import { formatDuration, parseDurationMs } from "../src/kernel/duration.ts";
 import { hasPassword, shownUrl, storeAddress } from "../src/kernel/store-url.ts";
 import { version } from "../src/kernel/version.ts";
-import { settingSources } from "../src/settings.ts";
+import type { SettingName, SettingSource } from "../src/settings.ts";
+import { configSchema, settingSources } from "../src/settings.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "holdfast-config-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -187,6 +189,47 @@ test("no two settings share a flag or a variable", () => {
   const names = sources.flatMap(({ flag, variable, aliases }) => [...(flag === undefined ? [] : [flag]), variable, ...aliases]);
   expect(new Set(names).size).toBe(names.length);
   expect(sources.length).toBeGreaterThan(10);
+});
+
+describe("the table of settings agrees with the schema", () => {
+  const settings = Object.entries(settingSources) as readonly (readonly [SettingName, SettingSource])[];
+  const parsed = (name: SettingName, raw: unknown) => configSchema.shape[name].safeParse(raw);
+  const durations = settings.filter(([, { takes }]) => takes === "DURATION").map(([name]) => name);
+  const numbers = settings.filter(([, { takes }]) => takes === "COUNT" || takes === "NUMBER").map(([name]) => name);
+  /** Settings whose default is described in words. */
+  const inWords: readonly SettingName[] = ["allowedHosts", "allowedOrigins", "jwtAlgorithms"];
+
+  test.each(settings.filter(([name]) => parsed(name, undefined).data !== undefined && !inWords.includes(name)))("%s: the stated default is the real one", (name, { fallback }) => {
+    expect(parsed(name, fallback)).toMatchObject({ success: true, data: parsed(name, undefined).data });
+  });
+
+  test.each([...durations, ...numbers])("%s: the stated bounds are the real ones", (name) => {
+    const [, low = "", high = ""] = / from (\S+) to (\S+)$/.exec(settingSources[name].allowed) ?? [];
+    const past = (text: string, step: number): string => (durations.includes(name) ? `${Number(parseDurationMs(text)) + step}ms` : String(Number(text) + step));
+    expect([low, high].map((text) => parsed(name, text).success)).toEqual([true, true]);
+    expect([past(low, -1), past(high, 1)].map((text) => parsed(name, text).success)).toEqual([false, false]);
+  });
+
+  test.each(durations)("%s: a duration is read into a member whose name ends in Ms", (name) => {
+    const [, low = ""] = / from (\S+) to /.exec(settingSources[name].allowed) ?? [];
+    const config = readConfig({ [settingSources[name].flag as string]: low }, {}) as unknown as Readonly<Record<string, unknown>>;
+    expect([config[`${name}Ms`], config[name]]).toEqual([parseDurationMs(low), undefined]);
+  });
+
+  const samples = ["relative/path", "onnx:relative/path"];
+  const isPath = ([name]: (typeof settings)[number]): boolean => samples.some((sample) => String(parsed(name, sample).data).endsWith(resolve("relative/path")));
+  test.each(settings.filter(isPath))("%s: a relative path is absolute in the arguments for a client's file", (name, { flag = "" }) => {
+    const flags = { [flag]: samples.find((sample) => parsed(name, sample).success) as string };
+    expect(settingArguments(flags, readConfig(flags, {}))).toEqual([`--${flag}`, expect.stringMatching(new RegExp(`^(onnx:)?${resolve("relative/path")}$`))]);
+  });
+
+  test("every setting is used", () => {
+    const src = fileURLToPath(new URL("../src", import.meta.url));
+    const sources = readdirSync(src, { recursive: true, encoding: "utf8" }).filter((path) => path.endsWith(".ts") && !["config.ts", "settings.ts"].includes(path));
+    const text = sources.map((path) => readFileSync(join(src, path), "utf8")).join("\n");
+    expect(sources.length).toBeGreaterThan(500);
+    expect(settings.map(([name]) => name).filter((name) => !new RegExp(`\\b${name}(Ms)?\\b`).test(text))).toEqual([]);
+  });
 });
 
 test("the version in the code is the package's", () => {

@@ -29,30 +29,37 @@ const nonIdioms: readonly (readonly [phrase: RegExp, instead: string])[] = [
   [/\bgraves?\b|\bburied\b/i, "tombstone"],
   [/\b(door)?bells?\b(?!["`'])/i, "change signal"],
   [/\btold things?\b/i, "activity titles"],
-];
-
-/** Phrases that are gone from these folders. Move one to the list above when the others are free of it too. */
-const rewritten: readonly string[] = ["src/surfaces/", "src/install/", "src/transfer/", "src/verify/", "src/telemetry/", "dashboard/", "plugin/", "python/"];
-const nonIdiomsThere: typeof nonIdioms = [
   [/\bwhoever\b/i, "name the actor: the caller, the client, the reader, an agent that"],
   [/\bsomebody\b/i, "another agent, a caller, the user"],
-  [/\bnobody\b/i, "no agent, no caller, or say what does not happen"],
+  [/(?<!const |= |\()\bnobody\b/i, "no agent, no caller, or say what does not happen"],
+  [/\b(everybody|anybody)\b/i, "every caller, any agent"],
   [/\banew\b/i, "again, or: rebuild, restart"],
   [/\bin earnest\b/i, "say which step does it"],
   [/\blets? go\b/i, "release, drop"],
-  [/\b(goes|go|went) on\b/i, "continues, resumes, keeps doing"],
-  [/\b(everybody|anybody)\b/i, "every caller, any agent"],
+  [/\b(goes|go|went|going) on\b/i, "continues, resumes, keeps doing"],
   [/\b(is|are|was|were|be) told\b/i, "receives, gets; is reported"],
+  [/\btold apart\b/i, "distinguished"],
+  [/\bas good as (empty|the|those)\b/i, "nearly empty, as well as"],
+  [/\bin turns\b/i, "alternating, alternately, in turn"],
+  [/\b(times?|clocks?|transaction) st(ands?|ood) still\b/i, "does not advance, is idle"],
+  [/\bwhat came back\b/i, "the result, the answer"],
+  [/\btakes? something away\b/i, "removes"],
+  [/\bif need be\b/i, "if necessary"],
+  [/\bother people's\b/i, "third-party, others'"],
+  [/\blooked for on the\b/i, "searched for; or say who searches where"],
+  [/\bwere (not )?looked at\b/i, "have been examined, have been searched"],
+  [/\bit is nowhere\b/i, "there is none"],
+  [/\bwhat is bundled in\b/i, "the bundled packages"],
 ];
 
 const root = fileURLToPath(new URL("..", import.meta.url));
-const isText = (name: string): boolean => /\.(tsx?|md|html|py)$/.test(name);
+const isText = (name: string): boolean => /\.(tsx?|mjs|lua|css|md|html|py)$/.test(name);
 const below = (folder: string): string[] =>
   readdirSync(join(root, folder), { recursive: true, withFileTypes: true }).flatMap((item) =>
     item.isFile() && isText(item.name) ? [join(item.parentPath, item.name).slice(root.length)] : [],
   );
 const pages = readdirSync(root).filter((name) => /^[A-Z]+\.md$/.test(name) && name !== "CHANGELOG.md");
-const files = [...["src", "dashboard", "docs", "plugin", "deploy", "python"].flatMap(below), ...pages];
+const files = [...["src", "dashboard", "docs", "plugin", "deploy", "python", "scripts", "bench"].flatMap(below), ...pages];
 
 /** `PATH-bell` is the name of a file. */
 const withoutFileNames = (line: string): string => line.replaceAll(/-bell\b/g, "").replaceAll(/\bbell_\w+/g, "");
@@ -62,9 +69,7 @@ const findNonIdioms = (path: string, text: string): string[] =>
   text
     .split("\n")
     .flatMap((line, index) =>
-      [...nonIdioms, ...(rewritten.some((folder) => path.startsWith(folder)) ? nonIdiomsThere : [])].flatMap(([phrase, instead]) =>
-        phrase.test(withoutFileNames(line)) ? [`${path}:${index + 1} ${phrase.exec(line)?.[0]}: write ${instead}`] : [],
-      ),
+      nonIdioms.flatMap(([phrase, instead]) => (phrase.test(withoutFileNames(line)) ? [`${path}:${index + 1} ${phrase.exec(line)?.[0]}: write ${instead}`] : [])),
     );
 
 describe("the language of code and documents", () => {
@@ -91,22 +96,30 @@ describe("the language of code and documents", () => {
     ["The direct road answers like the SDK."],
     ["Removed keys lie among the graves."],
     ["The bell says when to look."],
+    ["Whoever asked gets the answer."],
+    ["Somebody may have edited it."],
+    ["Nobody looks at it."],
+    ["Everybody may read it."],
+    ["An id can be shown to anybody."],
+    ["Both are read anew."],
+    ["Nothing is deleted in earnest."],
+    ["The holder lets go."],
+    ["The work goes on."],
+    ["The page is told of it."],
+    ["Two kinds, told apart by their names."],
+    ["A store that is as good as empty."],
+    ["Floor and product, in turns."],
+    ["Expiry times stand still."],
+    ["What came back is compared with its label."],
+    ["This takes something away."],
+    ["Fetched once if need be."],
+    ["Compared with other people's queues."],
+    ["Looked for on the PATH."],
+    ["Older entries were not looked at yet."],
+    ["Fetched from Debian's packages where it is nowhere."],
+    ["The list of what is bundled in."],
   ])("is checked: %s", (sentence) => {
     expect(findNonIdioms("docs/planted.md", `A plain sentence.\n${sentence}`)).toEqual(expect.arrayContaining([expect.stringMatching(/^docs\/planted\.md:2 /)]));
-  });
-
-  test.each([
-    ["src/surfaces/planted.ts", "// Whoever asked gets the answer."],
-    ["src/install/planted.ts", "// Somebody may have edited it."],
-    ["dashboard/planted.tsx", "// Nobody looks at it."],
-    ["src/transfer/planted.ts", "// Both are read anew."],
-    ["src/verify/planted.ts", "// The holder lets go."],
-    ["src/telemetry/planted.ts", "// The work goes on."],
-    ["plugin/planted.md", "Everybody may read it."],
-    ["dashboard/planted.ts", "// The page is told of it."],
-  ])("is checked in rewritten folders: %s", (path, sentence) => {
-    expect(findNonIdioms(path, sentence)).toEqual([expect.stringContaining(`${path}:1 `)]);
-    expect(findNonIdioms(`test/${path}`, sentence)).toEqual([]);
   });
 
   test("may name the file PATH-bell, and a line without such a phrase passes", () => {

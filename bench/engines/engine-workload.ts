@@ -14,14 +14,14 @@ const sliceMs = 1_000;
 export interface EngineWorkload extends AsyncDisposable {
   commitRate(inFlight: number, namespaces?: number): Promise<number>;
   readRate(inFlight: number): Promise<number>;
-  /** From the release of a lease to the answer to somebody who waits for it on another connection. */
+  /** From the release of a lease to the answer to a waiter on another connection. */
   handOverTimes(count: number): Promise<number[]>;
   /** From before a commit to its arrival at a watcher on another connection: the commit's own time is part of it. */
   watchTimes(count: number): Promise<number[]>;
 }
 
 export async function openEngineWorkload(url: string): Promise<EngineWorkload> {
-  // A watcher that waits keeps no process alive by itself.
+  // A waiting watcher does not keep the process alive.
   const alive = setInterval(() => {}, 1_000);
   const engine = await openEngine(url);
   const other = await openEngine(url);
@@ -32,7 +32,7 @@ export async function openEngineWorkload(url: string): Promise<EngineWorkload> {
     const key = keyOf(n);
     return target.commit({ writes: [{ op: "put", key: `state/${key}`, value: noteOf(n), record: { kind: "state", op: "set", subject: key } }], writer: "bench" });
   };
-  // Every namespace has every key, so that a commit is the same work in each of them: a change of something that is there.
+  // Every namespace has every key, so that a commit is the same work in each: a change of an existing entry.
   for (const each of stores) await Promise.all(Array.from({ length: keysInUse }, (_, n) => put(each, n)));
   return {
     commitRate: (inFlight, namespaces = 1) =>
@@ -42,7 +42,7 @@ export async function openEngineWorkload(url: string): Promise<EngineWorkload> {
       }),
     readRate: (inFlight) =>
       rateOf(inFlight, async (n) => {
-        if ((await store.read(keyRange(`state/${keyOf(n)}`))).entries.length !== 1) throw new Error("A key that was written is not there.");
+        if ((await store.read(keyRange(`state/${keyOf(n)}`))).entries.length !== 1) throw new Error("A key that was written is missing.");
       }),
     handOverTimes: (count) => handOverTimes(store, elsewhere, count),
     watchTimes: (count) => watchTimes(store, elsewhere, count),
@@ -71,9 +71,9 @@ async function handOverTimes(store: Store, elsewhere: Store, count: number): Pro
   let held = await acquireLease(scopes[0], { ...lease, holder: "holder 0" });
   for (let turn = 0; turn < count; turn += 1) {
     const next = acquireLease(scopes[(turn + 1) % 2] as Scope, { ...lease, holder: `holder ${(turn + 1) % 2}`, waitMs: 20_000 });
-    // Long enough for the other to stand in line and watch.
+    // Long enough for the other to join the queue and watch.
     await setTimeout(25);
-    if (!held.ok) throw new Error("The lease was not given.");
+    if (!held.ok) throw new Error("The lease was not acquired.");
     const releasedMs = performance.now();
     await releaseLease(scopes[turn % 2] as Scope, { resource: lease.resource, holder: `holder ${turn % 2}`, token: held.token });
     held = await next;

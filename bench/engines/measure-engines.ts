@@ -15,7 +15,7 @@ import { openRedisBenchmark } from "./redis-benchmark.ts";
 const rounds = 5;
 const latencies = 60;
 
-/** What an engine's own tool gives on the same server: commits one at a time, at its best, and reads. Per second. */
+/** The results of an engine's own tool on the same server: commits one at a time, commits at its best, and reads. Per second. */
 export interface Floors {
   readonly name: string;
   oneCommit(): Promise<number>;
@@ -26,7 +26,7 @@ export interface Floors {
 export const engineNames = ["sqlite", "postgres", "redis"] as const;
 export type EngineName = (typeof engineNames)[number];
 
-/** Each engine through the same store interface, against the tool that its makers measure it with, in turns on the same server. */
+/** Each engine through the same store interface, compared with the benchmark tool of the engine itself, alternating on the same server. */
 export const measureEngine: Readonly<Record<EngineName, (surroundings: Surroundings) => Promise<Figure[]>>> = {
   async sqlite({ folder, progress }) {
     await using workload = await openEngineWorkload(`sqlite:${join(folder, "engines.db")}`);
@@ -47,7 +47,7 @@ export const measureEngine: Readonly<Record<EngineName, (surroundings: Surroundi
   async redis({ progress }) {
     await using server = await startRedis({ appendfsync: "always" });
     await using workload = await openEngineWorkload(server.url);
-    // Waited for here: the server must outlive it.
+    // Awaited here, because the server must outlive it.
     return await measure("Redis (appendfsync always)", workload, await openRedisBenchmark(server), { atLeast: 0.6 }, progress);
   },
 };
@@ -69,7 +69,7 @@ async function measure(engine: string, workload: EngineWorkload, floors: Floors,
   ];
 }
 
-/** One namespace is one line of commits: what several of them give together. */
+/** Commits of one namespace are sequential; this measures several namespaces together. */
 async function spreading(workload: EngineWorkload, progress: (text: string) => void): Promise<Figure[]> {
   const counts = [4, 16, 64] as const;
   const taken = await measureAgainst(

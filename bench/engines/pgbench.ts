@@ -12,7 +12,7 @@ import type { Floors } from "./measure-engines.ts";
 const clientCounts = [8, 16, 32, 64] as const;
 const secondsMax = 8;
 
-/** PostgreSQL's own bench: one row per transaction, upserted or read by its key, at the number of clients that suits it best here. */
+/** PostgreSQL's own benchmark: one row per transaction, upserted or read by its key, at the number of clients that is fastest here. */
 export async function openPgbench(server: Awaited<ReturnType<typeof startPostgres>>): Promise<Floors> {
   const programs = await requirePostgresPrograms();
   const folder = await mkdtemp(join(tmpdir(), "holdfast-pgbench-"));
@@ -41,9 +41,9 @@ export async function openPgbench(server: Awaited<ReturnType<typeof startPostgre
     ];
     const { stdout } = await promisify(execFile)(programs.path("pgbench"), args);
     const found = /tps = ([\d.]+) \(without/.exec(stdout)?.[1] ?? /tps = ([\d.]+)/.exec(stdout)?.[1];
-    // On a busy machine a second can go by before the clients are connected.
+    // On a busy machine, it can take a second until the clients are connected.
     if (found === undefined && seconds < secondsMax) return rate(script, clients, seconds * 2);
-    if (found === undefined) throw new Error(`pgbench did not say its rate:\n${stdout}`);
+    if (found === undefined) throw new Error(`pgbench did not print a rate:\n${stdout}`);
     return Number(found);
   };
   const best = async (script: keyof typeof scripts): Promise<number> => {

@@ -10,7 +10,7 @@ import { requireRedisPrograms } from "../../test/support/servers/server-programs
 import { keyOf, noteOf } from "../workload.ts";
 import type { Floors } from "./measure-engines.ts";
 
-/** Redis' own bench, running the very script that our engine runs for one commit: the call is taken off the wire, so that it is no other one. */
+/** Redis's own benchmark, running exactly the script that our engine runs for one commit: the call is captured from the connection. */
 export async function openRedisBenchmark(server: Awaited<ReturnType<typeof startRedis>>): Promise<Floors> {
   const programs = await requireRedisPrograms();
   const call = await commitOnTheWire(server);
@@ -23,9 +23,9 @@ export async function openRedisBenchmark(server: Awaited<ReturnType<typeof start
     });
     child.stdin.end();
     await once(child, "close");
-    // The last line ends with seven figures: requests per second, then six latencies. What stands before them is the call itself, quotes and all.
+    // The last line ends with seven figures: requests per second, then six latencies. Before them is the call itself, with its quotes.
     const found = /"([\d.]+)"(?:,"[\d.]+"){6}$/.exec(output.trim())?.[1];
-    if (found === undefined) throw new Error(`redis-benchmark did not say its rate:\n${output}`);
+    if (found === undefined) throw new Error(`redis-benchmark did not print a rate:\n${output}`);
     return Number(found);
   };
   return {
@@ -36,7 +36,7 @@ export async function openRedisBenchmark(server: Awaited<ReturnType<typeof start
   };
 }
 
-/** Lets one commit pass through a wire tap and gives back the script call that it was. */
+/** Sends one commit through a recording proxy and returns its script call. */
 async function commitOnTheWire(server: Awaited<ReturnType<typeof startRedis>>): Promise<readonly string[]> {
   const chunks: Buffer[] = [];
   const tap = createServer((client) => {
@@ -52,7 +52,7 @@ async function commitOnTheWire(server: Awaited<ReturnType<typeof startRedis>>): 
     await using engine = await openEngine(url.href);
     const store = openNamespaceStore(engine, "bench-floor", systemClock);
     const key = keyOf(0);
-    // Twice: the first makes the namespace known and the script loaded.
+    // Twice: the first call registers the namespace and loads the script.
     for (const n of [0, 1])
       await store.commit({ writes: [{ op: "put", key: `state/${key}`, value: noteOf(n), record: { kind: "state", op: "set", subject: key } }], writer: "bench" });
   } finally {
@@ -70,7 +70,7 @@ function callsIn(stream: Buffer): Buffer[][] {
   const count = (mark: string): number => {
     const end = stream.indexOf("\r\n", at);
     const line = stream.toString("latin1", at, end);
-    if (end < 0 || line[0] !== mark) throw new Error("The wire speaks another protocol than expected.");
+    if (end < 0 || line[0] !== mark) throw new Error("The connection uses an unexpected protocol.");
     at = end + 2;
     return Number(line.slice(1));
   };

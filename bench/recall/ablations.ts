@@ -10,18 +10,18 @@ import { answersCounted } from "./score.ts";
 
 export interface Variant {
   readonly name: string;
-  /** How notes are indexed; absent: as the product does. */
+  /** How notes are indexed; absent: as in the product. */
   readonly abilities?: Abilities;
   ask(notes: NoteStore, question: string): Promise<readonly Ranked[]>;
 }
 
-/** What is shipped, by the way the tools take. */
+/** The product as shipped, called the way the tools call it. */
 export const product = {
   name: "as shipped",
   ask: async ({ store, areas }: NoteStore, question: string) => (await findText(store, { areas, question, limit: answersCounted })).hits,
 } as const;
 
-/** The product without one of its abilities each, to show what that one is worth. */
+/** The product without one ability at a time, to show the contribution of each. */
 export const ablations: readonly Variant[] = [
   without("stems", { abilities: { ...allAbilities, stems: false } }),
   without("parts of identifiers", { abilities: { ...allAbilities, parts: false } }),

@@ -19,18 +19,18 @@ export interface WordedRow {
   readonly notes: number;
   readonly saved: SavedWay;
   readonly asked: AskedWay;
-  /** Shares of the questions of a kind: answered rightly (of unrelated and near-miss: answered at all) in `items`; in `items` or `maybe`. */
+  /** The fraction of the questions of a kind with the right answer (for unrelated and near-miss questions: with any answer) in `items`; in `items` or `maybe`. */
   readonly items: Readonly<Record<WordedQuestion["kind"], number>>;
   readonly either: Readonly<Record<WordedQuestion["kind"], number>>;
-  /** Of one recall. */
+  /** For one recall. */
   readonly p50Ms: number;
   readonly p95Ms: number;
-  /** Of this process: absent where another one answers. */
+  /** For this process: absent if another one answers. */
   readonly p95CpuMs?: number;
   readonly tokens: number;
 }
 
-/** What a system gives back: ids of notes, best first. */
+/** The result of a system: ids of notes, best first. */
 export interface Recalled {
   readonly items: readonly string[];
   readonly maybe: readonly string[];
@@ -44,12 +44,12 @@ export interface BlindOptions {
   readonly folder: string;
   readonly set: Worded;
   readonly size: number;
-  /** Where there is one, notes are also recalled by meaning. */
+  /** If present, notes are also recalled by meaning. */
   readonly embedder?: Embedder;
   readonly progress: (text: string) => void;
 }
 
-/** One row for each way to save and to ask, in a store of so many notes: what is more than the set is natural text. */
+/** One row for each way to save and to ask, in a store of this many notes: the notes beyond the set are natural text. */
 export async function* measureBlind({ folder, set, size, embedder, progress }: BlindOptions): AsyncGenerator<WordedRow> {
   for (const saved of savedWays) {
     await using engine = await openEngine(`sqlite:${join(folder, `${set}-${size}-${saved.replace(" ", "-")}.db`)}`);
@@ -77,7 +77,7 @@ async function embedAll({ store }: Scope, embedder: Embedder): Promise<NoteVecto
   return vectors;
 }
 
-/** Asks every question of a set, and compares what comes back with its label. */
+/** Asks every question of a set, and compares the results with its label. */
 export async function scoreQuestions(
   set: Worded,
   asked: AskedWay,

@@ -9,7 +9,7 @@ export interface Growth {
   readonly entries: number;
   readonly p50Ms: number;
   readonly p95Ms: number;
-  /** The same in processor time: what stays true while others use the machine. */
+  /** The same in processor time, which is reliable even while other programs use the machine. */
   readonly p95CpuMs: number;
   /** Median time to save one more note, durably, one at a time. */
   readonly saveMs: number;
@@ -19,7 +19,7 @@ export interface Growth {
 const savesMeasured = 100;
 const wordsPerNote = 25;
 
-/** What a question and a save cost in a small store and in a large one. */
+/** The cost of a question and of a save in a small store and in a large one. */
 export async function measureGrowth(folder: string, set: LabelledSet, sizes: readonly number[]): Promise<Growth[]> {
   const stores: { notes: NoteStore; entries: number; fillPerSecond: number }[] = [];
   const figures: Growth[] = [];
@@ -30,7 +30,7 @@ export async function measureGrowth(folder: string, set: LabelledSet, sizes: rea
       await notes.fill(madeUpNotes(set, entries));
       stores.push({ notes, entries, fillPerSecond: (entries * 1_000) / (performance.now() - startedMs) });
     }
-    // Saves in turns: a disk that is slow for a while is slow for all of them.
+    // Saves alternate, so that a disk that is slow for a while is slow for all of them.
     const saves = stores.map((): number[] => []);
     for (let i = 0; i < savesMeasured; i += 1)
       for (const [s, { notes }] of stores.entries()) saves[s]?.push(await timeOf(() => notes.save({ id: `later-${i}`, text: set.notes[i]?.text ?? "" })));
@@ -64,7 +64,7 @@ async function timeOf(work: () => Promise<unknown>): Promise<number> {
   return performance.now() - startedMs;
 }
 
-/** Texts of the set's own words, common ones often and rare ones rarely, as in any language: hardest for an index is what everyone writes. */
+/** Texts of the set's own words, common ones often and rare ones rarely, as in any language: common words are the hardest for an index. */
 function* madeUpNotes(set: LabelledSet, count: number): Generator<Note> {
   const counts = new Map<string, number>();
   for (const { text } of set.notes) for (const [word] of text.matchAll(/[\p{L}\p{N}_]+/gu)) counts.set(word, (counts.get(word) ?? 0) + 1);
@@ -74,7 +74,7 @@ function* madeUpNotes(set: LabelledSet, count: number): Generator<Note> {
     step = (step * 1_103_515_245 + 12_345) % 2_147_483_648;
     return step / 2_147_483_648;
   };
-  // Zipf's law, roughly: the word of rank r comes with a share of about 1 / r.
+  // Zipf's law, roughly: the word of rank r has a share of about 1 / r.
   const pick = (): string => words[Math.floor(words.length ** next()) - 1] ?? (words[0] as string);
   for (let n = 0; n < count; n += 1) yield { id: `made-${n}`, text: Array.from({ length: wordsPerNote }, pick).join(" ") };
 }

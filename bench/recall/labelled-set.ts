@@ -11,9 +11,9 @@ export interface Question {
   readonly id: string;
   readonly text: string;
   readonly kind: string;
-  /** The note that answers it; none for a question that nothing answers. */
+  /** The note that answers it; absent if no note does. */
   readonly note?: string;
-  /** Settings are chosen on one half; scores are those of the other. By the question's hash, so that adding one moves no other. */
+  /** Settings are chosen on one half; scores come from the other. Halves follow from the question's hash, so adding a question does not move others. */
   readonly half: "tune" | "test";
 }
 
@@ -23,7 +23,7 @@ export interface LabelledSet {
 }
 
 const englishKinds: Readonly<Record<string, string>> = { x: "exact", i: "inflected", f: "identifier", r: "rephrased", t: "mistyped", p: "paraphrase" };
-/** Paraphrases written after the table of synonyms was closed, and those written before the semantic table was made. */
+/** Paraphrases written after the table of synonyms was complete, and those written before the semantic table was created. */
 const ages: Readonly<Record<string, string>> = { "english-fresh.txt": "fresh ", "english-unseen.txt": "unseen " };
 const languageNames: Readonly<Record<string, string>> = {
   de: "German",
@@ -36,13 +36,13 @@ const languageNames: Readonly<Record<string, string>> = {
   ar: "Arabic",
 };
 
-/** The set as it is written in `set/`: real notes with their questions, near misses around them, and questions that nothing answers. */
+/** The set as it is written in `set/`: real notes with their questions, near misses around them, and questions that no note answers. */
 export function readLabelledSet(folder: string): LabelledSet {
   const notes: Note[] = [];
   const questions: Question[] = [];
   const ask = (text: string, kind: string, note?: string): void => {
     const id = `q-${createHash("sha256").update(text).digest("hex").slice(0, 8)}`;
-    // Fresh and unseen questions are all for scoring: to tune on them would spend what they are for.
+    // Fresh and unseen questions are only for scoring: tuning on them would defeat their purpose.
     const half = !/^(?:fresh|unseen) /.test(kind) && Number.parseInt(id.slice(-1), 16) % 2 === 0 ? "tune" : "test";
     questions.push({ id, text, kind, note, half });
   };

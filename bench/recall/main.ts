@@ -22,14 +22,14 @@ const help = `npm run bench:recall -- [--half tune|test] [--entries COUNT] [--wr
 
 Asks the labelled questions of bench/recall/set and prints how many are answered, with ablations and times.
 
-  --half HALF       which questions are scored (default test; settings were chosen on tune)
-  --entries COUNT   size of the large store for the times (default 100000; 0 leaves the times out)
+  --half HALF       the questions to score (default test; settings were chosen on tune)
+  --entries COUNT   size of the large store for the times (default 100000; 0 omits the times)
   --write           put the scores into docs/search.md
-  --blind SIZES     ask the blind set (bench/recall/blind) in stores of so many notes, for example 160,3000,100000, and nothing else
+  --blind SIZES     only ask the blind set (bench/recall/blind), in stores of these numbers of notes, for example 160,3000,100000
   --set SET         with --blind: ask the set "tune" (bench/recall/tune) instead, on which cut-offs may be chosen
   --embeddings URL  with --blind: recall by meaning too, with an endpoint (and --embeddings-model NAME) or onnx:FOLDER
-  --peers           with --blind: ask other memory servers too, with the set's own notes alone
-  --export FOLDER   write the set as notes.jsonl and questions.jsonl, and nothing else
+  --peers           with --blind: ask other memory servers too, with only the set's own notes
+  --export FOLDER   only write the set, as notes.jsonl and questions.jsonl
 `;
 
 export interface Recall {
@@ -80,7 +80,7 @@ async function run(): Promise<void> {
 }
 
 async function runBlind(sizes: readonly number[]): Promise<void> {
-  if (!sizes.every((size) => Number.isSafeInteger(size) && size > 0)) throw new Error("--blind: must be whole numbers with commas between them");
+  if (!sizes.every((size) => Number.isSafeInteger(size) && size > 0)) throw new Error("--blind: must be whole numbers separated by commas");
   mkdirSync("build", { recursive: true });
   const folder = mkdtempSync(join("build", "recall-"));
   try {

@@ -4,7 +4,10 @@ import { join } from "node:path";
 
 const wordsPerNote = 12;
 
-/** Sentences from the documentation of packages: what people wrote about software, and nothing of this project. About 30,000 from those installed here; for more, one is fetched. */
+/**
+ * Sentences from the documentation of packages: text that people wrote about software, none of it about this project. About 30,000 come from the packages installed
+ * here; for more, one is fetched.
+ */
 export function* naturalNotes(): Generator<string> {
   const seen = new Set<string>();
   for (const text of packageTexts()) {

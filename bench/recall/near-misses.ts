@@ -9,7 +9,7 @@ const functions = "openCurtain printBadge drawFloorPlan countChairs weighParcel 
 const paths = "rooms/plan.csv badge/print.ini floor/map.svg desk/list.md shop/signs.txt hall/seats.json garden/beds.yml tour/stops.toml".split(" ");
 const foreignSystems = 10;
 
-/** About 2,400 notes that share words with the real ones: the same every time, each with its own names and numbers. */
+/** About 2,400 notes that share words with the real ones: identical in each run, each note with its own names and numbers. */
 export function* nearMisses(folder: string): Generator<string> {
   const fill = (template: string, seed: number): string => {
     let step = seed * 31 + 7;

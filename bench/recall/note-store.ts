@@ -18,7 +18,7 @@ export interface NoteStore extends AsyncDisposable {
   fill(notes: Iterable<Note>): Promise<void>;
 }
 
-/** Notes in a store file of their own, each saved by one commit, as the tools do. */
+/** Notes in a separate store file, each saved by one commit, as the tools do. */
 export async function openNoteStore(path: string, abilities?: Abilities): Promise<NoteStore> {
   const engine = await openEngine(`sqlite:${path}`);
   const store = openNamespaceStore(engine, namespace, systemClock);

@@ -11,7 +11,10 @@ interface Graph {
   readonly entities: readonly { readonly name: string; readonly observations: readonly string[] }[];
 }
 
-/** The same set, asked of another memory server: what it gives is its answer, with no second tier. Several wordings are several calls, whose answers follow one another. */
+/**
+ * The same set with another memory server: everything that it returns counts as its answer, because it has no second tier. Several wordings are several calls, whose
+ * answers are concatenated.
+ */
 export async function* measurePeers({
   folder,
   set,

@@ -1,16 +1,16 @@
 import type { Recall } from "./main.ts";
-import type { KindScore } from "./score.ts";
+import type { KindScore, Scores } from "./score.ts";
 
 const begin = "<!-- scores: written by npm run bench:recall -- --write -->";
 const end = "<!-- /scores -->";
 
-/** The scores as Markdown, for the terminal and for docs/search.md alike. */
+/** The scores as Markdown, for the terminal and for docs/search.md. */
 export function renderRecall({ half, notes, shipped, ablations, growth, indexPerSecond }: Recall): string {
   const answerable = shipped.all.questions;
   const parts = [
     `${notes.toLocaleString("en-US")} notes; ${answerable} questions with an answer and ${shipped.unrelated} without one (the ${half} half).\n`,
-    table(["kind of question", "questions", "hit@1", "hit@3", "MRR"], [...shipped.kinds, shipped.all].map(kindRow)),
-    `Questions answered with anything although nothing answers them: ${shipped.silence.map(({ kind, questions, answered }) => `${kind} ${answered} of ${questions}`).join(", ")}. p95 of a question: ${shipped.p95Ms.toFixed(1)} ms. Indexing: ${Math.round(indexPerSecond).toLocaleString("en-US")} notes a second.\n`,
+    renderKinds(shipped),
+    `${renderSilence(shipped)} p95 of a question: ${shipped.p95Ms.toFixed(1)} ms. Indexing: ${Math.round(indexPerSecond).toLocaleString("en-US")} notes a second.\n`,
     table(
       ["", "hit@1", "hit@3", "paraphrases hit@3", "other languages hit@3", "false recalls"],
       [{ name: "as shipped", scores: shipped }, ...ablations].map(({ name, scores }) => [
@@ -40,7 +40,12 @@ export function renderRecall({ half, notes, shipped, ablations, growth, indexPer
   return parts.join("\n");
 }
 
-/** The page with its scores replaced; an error when the page has no place for them. */
+/** The parts that follow from the code and the set alone. A test compares docs/search.md with them. */
+export const renderKinds = ({ kinds, all }: Scores): string => table(["kind of question", "questions", "hit@1", "hit@3", "MRR"], [...kinds, all].map(kindRow));
+export const renderSilence = ({ silence }: Scores): string =>
+  `Questions that no note answers but that got an answer: ${silence.map(({ kind, questions, answered }) => `${kind} ${answered} of ${questions}`).join(", ")}.`;
+
+/** The page with its scores replaced; throws if the page has no place for them. */
 export function replaceScores(page: string, text: string): string {
   const from = page.indexOf(begin);
   const to = page.indexOf(end);

@@ -1,4 +1,4 @@
-// `npm run bench:recall`: bundles the bench with the product as it is in src/, then runs it. Arguments are passed on; `--help` lists them.
+// `npm run bench:recall`: bundles the bench with the product from src/, then runs it. Arguments are passed on; `--help` lists them.
 import { spawnSync } from "node:child_process";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";

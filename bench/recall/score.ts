@@ -15,7 +15,7 @@ export interface Scores {
   readonly kinds: readonly KindScore[];
   readonly all: KindScore;
   readonly unrelated: number;
-  /** Unrelated questions for which anything came back. */
+  /** Unrelated questions with any result. */
   readonly falseRecalls: number;
   /** The same for each kind of unrelated question. */
   readonly silence: readonly { readonly kind: string; readonly questions: number; readonly answered: number }[];
@@ -24,7 +24,7 @@ export interface Scores {
 
 export const answersCounted = 3;
 
-/** Asks every question and compares what comes back with its label. */
+/** Asks every question and compares the results with its label. */
 export async function score(questions: readonly Question[], ask: (question: string) => Promise<readonly Pick<Ranked, "key">[]>): Promise<Scores> {
   const ranks = new Map<string, (number | undefined)[]>();
   const timesMs: number[] = [];

@@ -9,8 +9,8 @@ import { naturalNotes } from "./natural-notes.ts";
 /**
  * Sets with the words of both sides.
  * blind: notes, questions, note-side words and question-side words by four parties that did not see each other's work (the questions and the
- * note-side words were written from the notes alone, the other wordings from the questions alone). Nothing was tuned on it.
- * tune: notes and questions of the labelled set's tune half, with words of both sides by one author. Cut-offs may be chosen on it.
+ * note-side words were written from the notes alone, the other wordings from the questions alone). It was never used for tuning. tune: notes and questions of the
+ * labelled set's tune half, with words of both sides by one author. Cut-offs may be chosen on it.
  */
 export const worded = ["blind", "tune"] as const;
 export type Worded = (typeof worded)[number];
@@ -43,7 +43,7 @@ const lines = <Line>(set: Worded, file: string): readonly Line[] =>
 export const savedWays = ["plain", "with words"] as const;
 export type SavedWay = (typeof savedWays)[number];
 
-/** The notes, with the words of whoever saved them or without. */
+/** The notes, with or without the note-side words. */
 export function readWordedNotes(set: Worded, saved: SavedWay): readonly WordedNote[] {
   const words = new Map(lines<SavedWords>(set, "saved.jsonl").map((each) => [each.id, each]));
   return lines<WordedNote>(set, "notes.jsonl").map(({ id, content }) => ({
@@ -55,13 +55,13 @@ export function readWordedNotes(set: Worded, saved: SavedWay): readonly WordedNo
 
 const commitsPerBatch = 500;
 
-/** The questions, and by their ids the other wordings. */
+/** The questions, and the other wordings by the questions' ids. */
 export function readQuestions(set: Worded): { readonly questions: readonly WordedQuestion[]; readonly also: ReadonlyMap<string, readonly string[]> } {
   const also = lines<{ readonly id: string; readonly also: readonly string[] }>(set, "also.jsonl");
   return { questions: lines<WordedQuestion>(set, "questions.jsonl"), also: new Map(also.map((each) => [each.id, each.also])) };
 }
 
-/** Saves the set's notes, and natural text until there are so many. Answers how many there are: the installed packages have only so much text. */
+/** Saves the set's notes, then natural text up to the wanted number. Returns the actual number, because the installed packages have a limited amount of text. */
 export async function fillWorded(engine: Engine, scope: Scope, saved: SavedWay, size: number, set: Worded): Promise<number> {
   const notes = readWordedNotes(set, saved);
   for (const note of notes) await saveNote(scope, note);

@@ -2,13 +2,13 @@ import type { Engine } from "../../src/store/store.ts";
 
 export interface EngineCalls {
   calls: number;
-  /** The longest chain of calls that had to wait for one another. */
+  /** The longest chain of calls that waited for each other. */
   rounds: number;
 }
 
 const counted = ["position", "read", "log", "search", "count", "readRequest", "commit"] as const;
 
-/** An engine that counts how often it is asked. Calls that are under way together are one round. */
+/** An engine that counts its calls. Concurrent calls are one round. */
 export function countedEngine(engine: Engine): { readonly engine: Engine; readonly counts: EngineCalls; reset(): void } {
   const counts: EngineCalls = { calls: 0, rounds: 0 };
   let answered = 0;
@@ -20,7 +20,7 @@ export function countedEngine(engine: Engine): { readonly engine: Engine; readon
       counts.rounds = Math.max(counts.rounds, round);
       try {
         const answer = await call.apply(engine, args);
-        // Whoever was asked in the same round answers before anybody goes on: the next round begins a turn later.
+        // All calls of a round are answered before any caller continues: the next round begins a turn later.
         await new Promise((resolve) => setImmediate(resolve));
         return answer;
       } finally {

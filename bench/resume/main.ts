@@ -14,7 +14,7 @@ Plays the situations of bench/resume/situations and scores what resume, or the s
   --only NAME   only situations whose name contains NAME
   --show        print each text
   --missing     list the keys that were not found, and the noise
-  --peers       also score what another memory server gives back (read_graph of MCP's server-memory)
+  --peers       also score the output of another memory server (read_graph of MCP's server-memory)
 `;
 
 const { values: flags } = parseArgs({

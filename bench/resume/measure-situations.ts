@@ -13,13 +13,13 @@ export interface Measured {
   readonly text: string;
   readonly resume: PackScore;
   readonly tail: PackScore;
-  /** Another memory server's; only where it was asked for. */
+  /** Another memory server's; only if requested. */
   readonly peer?: PackScore;
   readonly calls: number;
   readonly rounds: number;
 }
 
-/** Every situation in every budget. `folder` is where repositories are made. */
+/** Every situation with every budget. Repositories are created in `folder`. */
 export async function measureSituations(
   situations: readonly Situation[],
   folder: string,

@@ -6,10 +6,10 @@ import type { PackScore } from "./score-pack.ts";
 import { scorePack } from "./score-pack.ts";
 import type { Situation } from "./situation.ts";
 
-/** Fields of a call that hold what an agent wanted to keep, in the order in which they are read back. */
+/** Fields of a call that contain what an agent wanted to keep, in the order in which they are returned. */
 const kept = ["description", "content", "workContext", "highlights", "goal", "input", "output", "value", "thesis", "core_question"];
 
-/** What the reference memory server gives back by its only call for coming back, `read_graph`, cut to the budget: everything that was written, the oldest first. */
+/** The output of the reference memory server's only call for this purpose, `read_graph`, cut to the budget: everything that was written, oldest first. */
 export async function scoreServerMemory(situation: Situation, tokensMax: number): Promise<PackScore> {
   await using server = await openServerMemory(mkdtempSync(join(tmpdir(), "holdfast-peer-")));
   for (const [i, step] of situation.steps.entries()) {

@@ -33,16 +33,16 @@ export interface Asked extends EngineCalls {
   readonly text: string;
 }
 export interface Played {
-  /** What `resume`, or the hook, gives within so many tokens. */
+  /** The output of `resume`, or of the hook, within this many tokens. */
   ask(tokensMax: number): Promise<Asked>;
-  /** The baseline: the journal from its end, as much as fits. */
+  /** The baseline: the newest part of the journal that fits. */
   tail(tokensMax: number): Promise<string>;
 }
 
 const hookTimeoutMs = 3_600_000;
 const tailEntriesMax = 100;
 
-/** Does all that a situation tells of, through the real tools and hooks, on the memory engine, in real repositories under `folder`, under a clock of its own. */
+/** Performs all steps of a situation through the real tools and hooks, on the memory engine, in real repositories under `folder`, with its own clock. */
 export async function playSituation(situation: Situation, folder: string): Promise<Played> {
   const clock = manualClock();
   const { engine, counts, reset } = countedEngine(new MemoryEngine(clock));
@@ -54,7 +54,7 @@ export async function playSituation(situation: Situation, folder: string): Promi
     folders.set(project, known);
     return known;
   };
-  // One reader, as a server has: what it found out about a folder it knows from then on.
+  // One reader, as in a server: it remembers what it learnt about a folder.
   const reader = openFolderReader();
   const readState = (repository: string) => readRepositoryState(repository, gitEnvironment(), hookTimeoutMs);
   const surroundingsOf = (project?: string): Surroundings => ({ folder: folderOf(project), home, reader, readState });
@@ -84,7 +84,7 @@ export async function playSituation(situation: Situation, folder: string): Promi
     else if ("hook" in step) await hook(step.hook, step.with, step.in);
     else if ("edit" in step) writeFiles(folderOf(step.in), step.edit);
     else commitAll(folderOf(step.in), step.commit);
-    // Whatever happens takes a moment: no two entries are of the same millisecond.
+    // Everything takes a moment: no two entries have the same millisecond.
     clock.advance(1_000);
   };
   folderOf();
@@ -92,7 +92,7 @@ export async function playSituation(situation: Situation, folder: string): Promi
   const { ask } = situation;
   return {
     async ask(tokensMax) {
-      // What the first question finds out about the folder is not counted.
+      // The first call's lookup of the folder is not counted.
       await locateWorkspace(openNamespaceStore(engine, "bench", clock), surroundingsOf());
       reset();
       if ("hook" in ask) {
@@ -114,7 +114,7 @@ export async function playSituation(situation: Situation, folder: string): Promi
 
 const effectLiveMs = 30_000;
 
-/** As a program does it that journals its effects, in its own workspace. */
+/** As a program that records its effects, in its own workspace. */
 async function performEffect(base: ToolBase, { effect, by, ends, answer = null }: Extract<Step, { readonly effect: unknown }>): Promise<void> {
   const scope = { ...base, agent: by };
   const begun = await beginEffect(scope, { identity: effect as unknown as EffectIdentity, liveMs: effectLiveMs, workspace: await ownWorkspaceId(base) });

@@ -1,4 +1,4 @@
-// `npm run bench:resume`: bundles the bench with the product as it is in src/, then runs it. Arguments are passed on; `--help` lists them.
+// `npm run bench:resume`: bundles the bench with the product from src/, then runs it. Arguments are passed on; `--help` lists them.
 import { spawnSync } from "node:child_process";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -14,7 +14,7 @@ await build({
   format: "esm",
   platform: "node",
   target: "node20.19",
-  // What is CommonJS inside still asks for its modules by name.
+  // Bundled CommonJS packages still call `require` for their modules.
   banner: { js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);" },
   external: ["@photostructure/sqlite", "pg", "ioredis", "@modelcontextprotocol/client"],
   sourcemap: "inline",

@@ -9,10 +9,10 @@ export interface PackScore {
   readonly tokens: number;
 }
 
-/** A pack may exceed its budget by so much; what stands beyond that is not read. */
+/** A pack may exceed its budget by this fraction; text beyond that is not counted. */
 const toleratedShare = 1.05;
 
-/** What no pack should have: times to the millisecond, a revision on each line, and a line that is said twice. */
+/** Noise that no pack should contain: times to the millisecond, a revision on each line, and repeated lines. */
 const noiseAnywhere = ["/\\d\\d:\\d\\d:\\d\\d\\.\\d{3}/", "/\\[r\\d+\\]$/m"];
 const lineWorthSaying = 20;
 
@@ -27,7 +27,7 @@ export function scorePack({ must, noise }: Pick<Situation, "must" | "noise">, te
   return { keys: keys.length, found: keys.length - missing.length, missing, noise: [...found, ...saidTwice(read)], tokens: estimateTokens(text) };
 }
 
-/** Where the lines break, how quotations are marked and what a line cites is nobody's merit or fault. */
+/** Line breaks, quotation marks and citations do not affect the score. */
 const plainWords = (text: string): string => text.replaceAll(/ *\[r\d+\]$/gm, "").replaceAll(/^> ?/gm, "");
 
 function occurs(key: string, text: string): boolean {

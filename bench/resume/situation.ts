@@ -12,7 +12,7 @@ const project = z.string().regex(/^[a-z][a-z0-9-]*$/);
 
 const step = z.union([
   z.strictObject({ by: z.string(), call: z.string(), with: args.optional(), in: project.optional() }),
-  /** A program begins something that must not happen twice, and reports it, or is never heard of again. */
+  /** A program begins something that must not happen twice, and either reports it or disappears. */
   z.strictObject({ effect: args, by: z.string(), ends: z.enum(["done", "failed"]).optional(), answer: z.unknown().optional(), in: project.optional() }),
   z.strictObject({ hook: z.enum(hookEvents), with: args.optional(), in: project.optional() }),
   /** Time passes: `90s`, `10m`, `3d`. */
@@ -25,7 +25,7 @@ export type Step = z.output<typeof step>;
 
 const situation = z.strictObject({
   title: z.string(),
-  /** The repository that the question is asked in. */
+  /** The repository in which the question is asked. */
   project: project.default("tally"),
   steps: z.array(step),
   ask: z.union([z.strictObject({ by: z.string(), with: args.optional() }), z.strictObject({ hook: z.literal("session-start"), with: args.optional() })]),
@@ -34,7 +34,7 @@ const situation = z.strictObject({
 });
 export type Situation = z.output<typeof situation> & { readonly name: string };
 
-/** Every file of a folder, in the order of their names. A file that is not understood is an error that names it. */
+/** Every file of a folder, in order of name. A file that cannot be parsed is an error that names it. */
 export function readSituations(folder: string): readonly Situation[] {
   return readdirSync(folder)
     .filter((file) => file.endsWith(".yaml"))

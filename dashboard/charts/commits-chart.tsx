@@ -13,7 +13,7 @@ const dayMs = 24 * hourMs;
 
 const height = 148;
 const margin = { top: 14, right: 2, bottom: 20, left: 34 };
-/** A bar is cut that is so many times as high as three quarters of them. */
+/** A bar is cut if it is this many times as high as three quarters of all bars. */
 const cutFrom = 8;
 const barsToCompare = 8;
 
@@ -26,7 +26,7 @@ export function CommitsChart({ minutes, complete, rangeMs, namespace }: Overview
   const counts = minutes.flatMap(({ commits }) => (commits > 0 ? [commits] : [])).toSorted((a, b) => a - b);
   const usual = quantile(counts, 0.75);
   const most = counts.at(-1) ?? 0;
-  // One burst would flatten all the rest: its bar is cut at the top, with its number above it.
+  // A single burst would flatten all other bars, so its bar is cut at the top, with its number above.
   const top = niceCeiling(Math.max(most > cutFrom * usual && counts.length >= barsToCompare ? 2 * usual : most, 4));
   const y = linear(0, top, height - margin.bottom, margin.top);
   const step = (width - margin.left - margin.right) / Math.max(1, minutes.length);

@@ -39,7 +39,7 @@ export function OccupancyLegend({ namespace }: { readonly namespace: string }) {
     <>
       <span class="legend">
         one colour per holder
-        <span class="dot held" /> held now <span class="dot given-back" /> given back or lapsed
+        <span class="dot held" /> held now <span class="dot given-back" /> released or lapsed
       </span>{" "}
       <a href={hrefOf(namespace, "leases")}>All leases</a>
     </>
@@ -65,7 +65,7 @@ export function OccupancyChart({ overview, namespace }: { readonly overview: Ove
     ...(knownMs === undefined
       ? complete
         ? []
-        : ["more leases are held than were looked at"]
+        : ["more leases are held than were examined"]
       : [`who held what before ${formatMoment(knownMs, rangeMs)} was not looked up (hatched)`]),
   ];
   return (

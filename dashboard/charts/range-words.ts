@@ -10,5 +10,5 @@ export const rangeWords = (rangeMs: number): string =>
 /** The name of one of a range's sixty steps. */
 export const stepWords = (rangeMs: number): string => (rangeMs === hourMs ? "minute" : durationText(rangeMs / steps));
 
-/** A time on the axis of a range. For ranges beyond a day, the day says more than the time. */
+/** A time on the axis of a range. For ranges beyond a day, the day is more useful than the time. */
 export const formatMoment = (atMs: number, rangeMs: number): string => (rangeMs > 24 * hourMs ? formatDay(atMs) : formatClock(atMs));

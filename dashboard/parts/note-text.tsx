@@ -100,7 +100,7 @@ function spanFrom(text: string, from: number, [sign, Element]: (typeof marks)[nu
 function inline(text: string): ComponentChildren {
   const parts: ComponentChildren[] = [];
   let from = 0;
-  // Each kind is looked for again only behind where it was found, so that a long text is read once for each.
+  // Each kind is searched for only after its last match, so that a long text is read once per kind.
   let next = marks.map((mark) => ({ mark, span: spanFrom(text, 0, mark) }));
   for (;;) {
     next = next.map(({ mark, span }) => ({ mark, span: span !== undefined && span.start < from ? spanFrom(text, from, mark) : span }));

@@ -7,7 +7,7 @@ import { CurrentView } from "../view-context.ts";
 import { Icon } from "./icon.tsx";
 import { Name } from "./stored-text.tsx";
 
-/** An empty state: says what would be listed here and how it gets created. */
+/** An empty state: describes what will be listed here and how it is created. */
 export function Empty({ title, children }: { readonly title: string; readonly children?: ComponentChildren }) {
   return (
     <div class="state-panel">
@@ -44,9 +44,9 @@ function Elsewhere({ me, namespace }: ViewContext) {
   return (
     <div class="state-panel" role="alert">
       <p class="state-title">
-        You may not look into <Name text={namespace} />
+        You cannot access <Name text={namespace} />
       </p>
-      <p>What you signed in with does not allow this namespace, whether it exists or not; an administrator can give you more. These are yours:</p>
+      <p>Your credential does not include this namespace, whether it exists or not; an administrator can add it. You can access these:</p>
       <p class="chips">
         {me.namespaces.slice(0, namespacesShown).map((name) => (
           <a key={name} class="chip" href={hrefOf(name, "overview")}>

@@ -32,7 +32,7 @@ export function Versions({ versions, more, onMore, textOf, whole, fetchValue }: 
   const index = Math.max(0, found);
   const version = versions[index];
   const before = versions[index + 1];
-  if (version === undefined) return <Empty title="No past is kept">History has forgotten earlier versions, or this was never written.</Empty>;
+  if (version === undefined) return <Empty title="No earlier versions">They are no longer kept, or this was never written.</Empty>;
   const step = (by: number): void => setChosen(versions[Math.min(versions.length - 1, Math.max(0, index + by))]?.revision);
   const wantsValue = version.omitted === true || (shows === "changes" && before?.omitted === true);
   return (
@@ -110,7 +110,7 @@ export function Versions({ versions, more, onMore, textOf, whole, fetchValue }: 
             </Empty>
           ) : shows === "whole" || version.value === undefined ? (
             version.value === undefined ? (
-              <Empty title="There is no value">{version.operation === "set" ? "It is no longer kept." : "The versions before it have theirs."}</Empty>
+              <Empty title="There is no value">{version.operation === "set" ? "It is no longer kept." : "Earlier versions have values."}</Empty>
             ) : (
               whole(version)
             )

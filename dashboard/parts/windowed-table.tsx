@@ -8,7 +8,7 @@ export interface Column<Row> {
   /** A grid track: "2fr", "6rem". */
   readonly track: string;
   readonly align?: "end";
-  /** Its position on a narrow screen, where a row is two lines, each with something at its end, and a button beside both. */
+  /** Its position on a narrow screen, where a row has two lines, each with an item at its end, and a button next to both. */
   readonly narrow: "first" | "first-end" | "second" | "second-end" | "action" | "hidden";
   /** The order in which columns are hidden if the table is too narrow, lowest number first. Absent = never. */
   readonly drop?: number;

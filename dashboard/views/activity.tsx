@@ -64,7 +64,7 @@ export function ActivityView() {
   ];
   return (
     <>
-      <PageHead title="Activity" lead="Everything that was done, newest first, with who did it." />
+      <PageHead title="Activity" lead="All changes, newest first, and who made them." />
       <form class="filters" onSubmit={(event) => event.preventDefault()}>
         <SelectFilter
           label="Kind"
@@ -108,8 +108,8 @@ export function ActivityView() {
         pages={{ ...pages, loading: !pages.loaded && pages.error === undefined }}
         what="activity"
         empty={
-          <Empty title={filtered ? "Nothing fits these filters" : "Nothing has happened yet"}>
-            {filtered ? "History keeps the newest changes; older ones may be forgotten." : "Every change of every agent shows up here."}
+          <Empty title={filtered ? "Nothing matches these filters" : "Nothing has happened yet"}>
+            {filtered ? "History keeps the newest changes; older ones may be forgotten." : "Every change by every agent appears here."}
           </Empty>
         }
       >

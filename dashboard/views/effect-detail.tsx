@@ -85,8 +85,8 @@ function EffectFacts({ shown: { effect, answer, answerKept } }: { readonly shown
       </Panel>
       {answer !== undefined && (
         <Panel title={effect.state === "failed" ? "Error" : "Answer"} class={effect.state === "failed" ? "bad" : undefined}>
-          {answerKept === false && <p class="muted">What came back could not be stored.</p>}
-          <JsonView value={answer} label="What came back" />
+          {answerKept === false && <p class="muted">The answer could not be stored.</p>}
+          <JsonView value={answer} label="Answer to the effect" />
         </Panel>
       )}
     </>
@@ -117,7 +117,7 @@ export function ResolveDialog({ effect, onClose }: { readonly effect: Pick<Effec
     try {
       await requestApi<EffectResolution>(`${api}/effects/resolve`, { method: "POST", body: { id: effect.id, as, ...(reason.trim() === "" ? {} : { reason: reason.trim() }) } });
     } catch (error) {
-      if (error instanceof ApiFailure && error.status === 409) return "Meanwhile it is no longer unknown, so nothing was changed. Close this and look again.";
+      if (error instanceof ApiFailure && error.status === 409) return "Its outcome is no longer unknown, so nothing was changed. Close this dialog to see the current state.";
       throw error;
     }
     announce(`${title} is resolved as ${as}.`);
@@ -126,12 +126,10 @@ export function ResolveDialog({ effect, onClose }: { readonly effect: Pick<Effec
   return (
     <Confirm title="Resolve this effect?" action={as === "done" ? "It took place" : "It did not take place"} danger={as === "failed"} act={act} onClose={onClose}>
       <p>
-        Look where <Name text={title} mono={false} /> would show: at the bank, in the outbox, in the ticket system. Then say what is true.
+        Look where <Name text={title} mono={false} /> would show: at the bank, in the outbox, in the ticket system. Then record what happened.
       </p>
       <Choice<Word> label="What happened" options={words} chosen={as} onChoose={(word) => setAs(word)} />
-      <p class="muted">
-        {as === "done" ? "Agents that want it again get the answer that it is done." : "Agents may do it again. If it did take place after all, it will have happened twice."}
-      </p>
+      <p class="muted">{as === "done" ? "Agents that request it again get the answer that it is done." : "Agents may do it again. If it did take place, it will happen twice."}</p>
       <FieldInput label="How you found out" hint="Kept with the record.">
         {(ids) => <input {...ids} type="text" maxLength={1_000} value={reason} onInput={(event) => setReason(event.currentTarget.value)} />}
       </FieldInput>

@@ -112,7 +112,7 @@ export function EffectsView() {
         <SelectFilter label="State" options={states} value={state} onChange={(value) => refine({ state: value })} />
         <label>
           Run
-          <input type="search" placeholder="its whole id" value={run} onInput={(event) => refine({ run: event.currentTarget.value })} />
+          <input type="search" placeholder="the full id" value={run} onInput={(event) => refine({ run: event.currentTarget.value })} />
         </label>
         <span class="muted count" role="status">
           {!pages.loading && `${plural(pages.rows.length, "effect")}${pages.more ? " so far, scroll for more" : ""}${unknown > 0 ? `, ${unknown} unknown` : ""}`}
@@ -125,7 +125,7 @@ export function EffectsView() {
           state === "" && run === "" ? (
             <Empty title="No effects yet">Programs record them with effects.once, shells with holdfast effect NAME -- COMMAND.</Empty>
           ) : (
-            <Empty title="No effect fits these filters">Choose another state or run.</Empty>
+            <Empty title="No effect matches these filters">Choose another state or run.</Empty>
           )
         }
       >

@@ -21,7 +21,7 @@ import { useView } from "../view-context.ts";
 
 const filterFields = [
   ["who", "Who", "agent or person"],
-  ["tag", "Tag", "exactly this one"],
+  ["tag", "Tag", "exact match"],
   ["q", "Contains", "text, file or branch"],
 ] as const;
 
@@ -47,7 +47,7 @@ export function JournalView() {
   const workspaces = pages.first?.workspaces ?? [];
   return (
     <>
-      <PageHead title="Journal" lead="What agents wrote down of their work, day by day." />
+      <PageHead title="Journal" lead="Agents' notes about their work, day by day." />
       <form class="filters" onSubmit={(event) => event.preventDefault()}>
         <SelectFilter
           label="Workspace"
@@ -70,10 +70,10 @@ export function JournalView() {
         empty={
           filtered ? (
             <>
-              <Empty title={pages.more ? "No entry fits these filters so far" : "No entry fits these filters"}>
-                {pages.more ? "Older entries were not looked at yet." : "Change or clear one of them."}
+              <Empty title={pages.more ? "No entry matches these filters so far" : "No entry matches these filters"}>
+                {pages.more ? "Older entries have not been searched yet." : "Change or clear one of them."}
               </Empty>
-              <LoadMore more={pages.more} loading={pages.loadingMore} onMore={pages.loadMore} text="Look at older entries" />
+              <LoadMore more={pages.more} loading={pages.loadingMore} onMore={pages.loadMore} text="Search older entries" />
             </>
           ) : (
             <Empty title={workspace === "" ? "The journal is empty" : "Nothing was written in this workspace"}>
@@ -113,9 +113,7 @@ export function JournalEntryView({ id }: { readonly id: string }) {
         }
       />
       <AnswerPanel query={query} what="the entry">
-        {({ entries: [entry] }) =>
-          entry === undefined ? <Empty title="There is no such entry">It may have been kept for a limited time only.</Empty> : <WholeEntry entry={entry} />
-        }
+        {({ entries: [entry] }) => (entry === undefined ? <Empty title="There is no such entry">It may have expired.</Empty> : <WholeEntry entry={entry} />)}
       </AnswerPanel>
     </>
   );

@@ -70,7 +70,7 @@ function Detail({ entry }: { readonly entry: KeyView }) {
   }, [entry.key]);
   const all = [...entry.versions, ...(older?.versions.filter(({ revision }) => revision < (entry.versions.at(-1)?.revision ?? 0)) ?? [])];
   const versions = all.map((version) => (values.has(version.version) ? { ...version, value: values.get(version.version), omitted: false } : version));
-  const told = (error: unknown): void => announce(`It could not be read: ${asFailure(error).message}`);
+  const told = (error: unknown): void => announce(`The value could not be read: ${asFailure(error).message}`);
   const readOlder = async () => {
     const page = await requestApi<KeyView>(`${api}/key${queryText({ key: entry.key, before: versions.at(-1)?.revision })}`);
     setOlder({ versions: [...(older?.versions ?? []), ...page.versions], more: page.more });

@@ -69,7 +69,7 @@ export function EditKeyDialog({ entry, prefix = "", onClose }: { readonly entry?
           Meanwhile <Name text={current.updated_by} mono={false} /> wrote version {current.version}, so nothing was written. This is what changed there:
         </p>
         <DiffView before={before.version === 0 ? "" : prettyJson(before.value)} after={prettyJson(current.value)} label="What changed meanwhile" />
-        <p>Bring it into your text if it should stay, then save again: your text replaces version {current.version}.</p>
+        <p>Copy what should stay into your text, then save again: your text replaces version {current.version}.</p>
       </>
     );
   };
@@ -101,7 +101,7 @@ export function EditKeyDialog({ entry, prefix = "", onClose }: { readonly entry?
         <FieldInput label="Expires">
           {(ids) => (
             <select {...ids} value={lifetime} onChange={(event) => setLifetime(event.currentTarget.value as Lifetime)}>
-              {entry?.expiresAtMs !== undefined && <option value="keep">when it would have anyway</option>}
+              {entry?.expiresAtMs !== undefined && <option value="keep">as before</option>}
               <option value="never">never</option>
               <option value="seconds">after some seconds</option>
             </select>
@@ -123,11 +123,11 @@ export function DeleteKeyDialog({ entry, onClose }: { readonly entry: KeyView; o
   const act = async (): Promise<ComponentChildren | undefined> => {
     const answer = await callTool(namespace, "state_delete", { key: entry.key, expected_version: version });
     if (answer.ok === true || answer.reason === "not_found") {
-      announce(answer.ok === true ? `${entry.key} was deleted.` : `${entry.key} was gone already.`);
+      announce(answer.ok === true ? `${entry.key} was deleted.` : `${entry.key} was already gone.`);
       return undefined;
     }
     const current = answer.current as { readonly version: number; readonly updated_by: string } | null | undefined;
-    if (current === null || current === undefined) return "The key was deleted or has expired meanwhile; there is nothing left to delete.";
+    if (current === null || current === undefined) return "The key has been deleted or has expired; there is nothing left to delete.";
     setVersion(current.version);
     return `Meanwhile ${plain(current.updated_by)} wrote version ${current.version}, so nothing was deleted. Look at it first; deleting now removes that version.`;
   };

@@ -102,7 +102,7 @@ export function KeysView() {
           prefix === "" ? (
             <Empty title="No keys yet">An agent writes one with state_set{canWrite && "; you can with New key"}.</Empty>
           ) : (
-            <Empty title="No key begins like this">
+            <Empty title="No key begins with this">
               <a href={hrefOf(namespace, "keys")}>Show every key</a>
             </Empty>
           )

@@ -99,7 +99,7 @@ export function LeasesView() {
   ];
   return (
     <>
-      <PageHead title="Leases" lead="What is held right now, by whom, and for how long. A lease that is not renewed lapses by itself." />
+      <PageHead title="Leases" lead="Leases held now, by whom, and for how long. A lease that is not renewed lapses by itself." />
       <form class="filters" onSubmit={(event) => event.preventDefault()}>
         <label>
           Resource
@@ -113,7 +113,7 @@ export function LeasesView() {
       <Listing
         pages={{ ...pages, rows }}
         what="leases"
-        empty={wanted === "" ? nothingHeld : <Empty title="Nothing of this name is held">It may have been released or lapsed meanwhile.</Empty>}
+        empty={wanted === "" ? nothingHeld : <Empty title="No lease with this name is held">It may have been released or have lapsed.</Empty>}
       >
         <WindowedTable
           label="Leases held"

@@ -60,7 +60,7 @@ export function OverviewView() {
               </Panel>
               <Panel title="Run durations" class="half" aside={overview.runDurations.length > 0 && <DurationsLegend />}>
                 {overview.runDurations.length === 0 ? (
-                  <Empty title={`No run ended in the last ${rangeWords(overview.rangeMs)}`}>Each run that ends is drawn here: when it ended, and how long it took.</Empty>
+                  <Empty title={`No run ended in the last ${rangeWords(overview.rangeMs)}`}>Each run that ends appears here, with its end time and duration.</Empty>
                 ) : (
                   <DurationsChart overview={overview} namespace={namespace} />
                 )}
@@ -68,7 +68,7 @@ export function OverviewView() {
               <Panel title="Lease occupancy" class="whole" aside={<OccupancyLegend namespace={namespace} />}>
                 {overview.leaseOccupancy.length === 0 ? (
                   <Empty title={`Nothing was held in the last ${rangeWords(overview.rangeMs)}`}>
-                    When agents hold leases or claim runs, this shows who had what and for how long.
+                    When agents hold leases or claim runs, this chart shows who held what and for how long.
                   </Empty>
                 ) : (
                   <OccupancyChart overview={overview} namespace={namespace} />
@@ -203,8 +203,8 @@ function Attention({ overview: { stuck, health }, namespace }: { readonly overvi
 function Fleet({ agents, namespace }: { readonly agents: Overview["agents"]; readonly namespace: string }) {
   if (agents.length === 0)
     return (
-      <Empty title="No agent was here yet">
-        Agents appear as soon as they write. How to connect one is shown <a href={hrefOf(namespace, "health")}>under Health</a>.
+      <Empty title="No agents yet">
+        Agents appear as soon as they write. <a href={hrefOf(namespace, "health")}>Health</a> shows how to connect one.
       </Empty>
     );
   return (
@@ -237,7 +237,7 @@ function Feed() {
   const { api, namespace } = useView();
   const items = useFeed(api, feedSize);
   if (items === undefined) return <Loading what="the newest changes" lines={5} />;
-  if (items.length === 0) return <Empty title="Nothing has happened yet">The first change of any agent shows up here within a second.</Empty>;
+  if (items.length === 0) return <Empty title="Nothing has happened yet">The first change by any agent appears here within a second.</Empty>;
   return (
     <ul class="feed" aria-label="Newest changes">
       {items.map((item) => (

@@ -31,7 +31,7 @@ export function ResearchView() {
   });
   return (
     <>
-      <PageHead title="Knowledge" lead="Where lines of research stood: the question, the thesis, and how sure the agent was." />
+      <PageHead title="Knowledge" lead="The state of each line of research: the question, the thesis, and the agent's confidence." />
       <KnowledgeTabs chosen="research" />
       <Listing
         pages={pages}

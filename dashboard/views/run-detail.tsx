@@ -209,7 +209,7 @@ function Timeline({ timeline, complete }: { readonly timeline: RunDetail["timeli
 /** The run is now held by another agent or by none: say so instead of acting on the wrong hold. */
 function explainLost(error: unknown, run: Pick<Run, "agent">): string | undefined {
   if (!(error instanceof ApiFailure) || error.status !== 409) return undefined;
-  if (error.code === "workflow_finished") return "The run has ended meanwhile; there is nothing left to do.";
+  if (error.code === "workflow_finished") return "The run has ended; there is nothing left to do.";
   return `Meanwhile ${plain(run.agent ?? "its holder")} no longer has this run, so nothing was changed. Close this and look again.`;
 }
 

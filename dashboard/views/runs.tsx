@@ -89,7 +89,7 @@ const columns: readonly Column<RunRow>[] = [
 ];
 
 const fields = [
-  ["q", "Called", "name or id"],
+  ["q", "Name", "name or id"],
   ["agent", "Agent", "who has it"],
   ["tag", "Tag", "name=value"],
 ] as const;
@@ -117,7 +117,7 @@ export function RunsView() {
   });
   return (
     <>
-      <PageHead title="Runs" lead="Work that survives crashes: agents claim a run, report its steps, and another takes over where one stops." />
+      <PageHead title="Runs" lead="Work that survives crashes: agents claim a run, report its steps, and if one stops, another takes over." />
       <form class="filters" onSubmit={(event) => event.preventDefault()}>
         <SelectFilter label="Status" options={statuses} value={status} onChange={(value) => refine({ status: value })} />
         <TextFilters fields={fields} typed={typed} onType={setTyped} />
@@ -134,10 +134,10 @@ export function RunsView() {
           empty={
             filtered ? (
               <>
-                <Empty title={pages.more ? "No run fits these filters so far" : "No run fits these filters"}>
-                  {pages.more ? "Older runs were not looked at yet." : "Choose another status, name, agent or tag."}
+                <Empty title={pages.more ? "No run matches these filters so far" : "No run matches these filters"}>
+                  {pages.more ? "Older runs have not been searched yet." : "Choose another status, name, agent or tag."}
                 </Empty>
-                <LoadMore more={pages.more} loading={pages.loadingMore} onMore={pages.loadMore} text="Look at older runs" />
+                <LoadMore more={pages.more} loading={pages.loadingMore} onMore={pages.loadMore} text="Search older runs" />
               </>
             ) : (
               <Empty title="No runs yet">

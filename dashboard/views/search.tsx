@@ -67,8 +67,8 @@ export function SearchView() {
           {(found) =>
             found.hits.length === 0 ? (
               <Empty title="Nothing was found">
-                Other words may find it: names are matched by any part, texts by their words.{" "}
-                {Object.keys(found.looked).length > 0 && `Only ${kinds.flatMap(([kind]) => lookedAt(kind, found) ?? []).join(", ")} were looked through for a name.`}
+                Try other words: names match by any part, texts by whole words.{" "}
+                {Object.keys(found.looked).length > 0 && `Only ${kinds.flatMap(([kind]) => lookedAt(kind, found) ?? []).join(", ")} were searched by name.`}
               </Empty>
             ) : (
               <Hits found={found} question={asked} />
@@ -92,7 +92,7 @@ function Hits({ found: answer, question }: { readonly found: SearchAnswer; reado
   return (
     <>
       <p class="muted count" role="status">
-        {more.length === 0 ? plural(hits.length, "hit") : `The first ${plural(hits.length, "hit")}; more words find fewer and better ones`}
+        {more.length === 0 ? plural(hits.length, "hit") : `The first ${plural(hits.length, "hit")}; add words to find fewer and better ones`}
       </p>
       {kinds.map(([kind, title, icon]) => {
         const found = hits.filter((hit) => hit.kind === kind);

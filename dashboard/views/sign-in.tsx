@@ -29,9 +29,7 @@ export function SignInView() {
       <form class="sign-in-card" onSubmit={submit} noValidate>
         <Mark />
         <h1>Holdfast</h1>
-        <p class="lead">
-          {out?.refused === true && problem === undefined ? "Your token is no longer good: it expired or was revoked." : "This server wants a token before it shows anything."}
-        </p>
+        <p class="lead">{out?.refused === true && problem === undefined ? "Your token is no longer valid: it expired or was revoked." : "This server requires a token."}</p>
         <FieldInput label="Token" hint="It stays in this tab and is forgotten when you close it." error={problem}>
           {(ids) => <input {...ids} ref={box} type="password" autocomplete="off" spellcheck={false} value={token} onInput={(event) => setToken(event.currentTarget.value)} />}
         </FieldInput>

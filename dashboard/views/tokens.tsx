@@ -27,7 +27,7 @@ export function TokensView({ me }: { readonly me: Me }) {
   const columns: readonly Column<TokenRow>[] = [
     { heading: "Name", track: "minmax(8rem, 1.2fr)", narrow: "first", cell: ({ name }) => <Name text={name} mono={false} /> },
     { heading: "Role", track: "5.5rem", narrow: "first-end", cell: ({ role }) => <RoleBadge role={role} /> },
-    { heading: "Namespaces", track: "minmax(8rem, 1.4fr)", narrow: "second", cell: ({ namespaces }) => (namespaces === "*" ? "every one" : <Name text={namespaces.join(", ")} />) },
+    { heading: "Namespaces", track: "minmax(8rem, 1.4fr)", narrow: "second", cell: ({ namespaces }) => (namespaces === "*" ? "all" : <Name text={namespaces.join(", ")} />) },
     {
       heading: "Last used",
       track: "7rem",
@@ -169,7 +169,7 @@ function NewTokenDialog({ me, onCreated, onClose }: { readonly me: Me; onCreated
         {(ids) => (
           <select {...ids} value={scope} onChange={(event) => setScope(event.currentTarget.value as "some" | "all")}>
             <option value="some">only those named below</option>
-            <option value="all">every one, also those to come</option>
+            <option value="all">all, including future ones</option>
           </select>
         )}
       </FieldInput>
@@ -200,7 +200,7 @@ function SecretDialog({ created, onClose }: { readonly created: CreatedToken; on
     <Dialog title="The token is ready" onClose={onClose}>
       <div class="dialog-body">
         <p>
-          This is the secret of <Name text={created.token.name} mono={false} />. It is shown this once: the server keeps only its fingerprint. Copy it now.
+          This is the secret of <Name text={created.token.name} mono={false} />. It is shown only once: the server keeps only a hash of it. Copy it now.
         </p>
         <div class="secret">
           <code>{created.secret}</code>
@@ -229,7 +229,7 @@ function RevokeDialog({ token, onRevoked, onClose }: { readonly token: TokenRow;
   return (
     <Confirm title="Revoke this token?" action="Revoke the token" danger act={act} onClose={onClose}>
       <p>
-        Calls with the token <Name text={token.name} mono={false} /> are rejected within seconds, on every server of this store. This cannot be undone; what it did stays in history
+        Calls with the token <Name text={token.name} mono={false} /> are rejected within seconds, on every server of this store. This cannot be undone; its changes stay in history
         under its name.
       </p>
     </Confirm>

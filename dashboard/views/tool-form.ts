@@ -5,7 +5,7 @@ export interface FormField {
   readonly kind: "text" | "number" | "boolean" | "choice" | "texts" | "json";
   readonly choices?: readonly string[];
   readonly hint: string;
-  /** What a person could write there, where the name alone does not tell. */
+  /** An example of what to enter, if the name alone does not suggest it. */
   readonly example?: string;
 }
 
@@ -34,7 +34,7 @@ const examples: Readonly<Record<string, string>> = {
   source: "docs/deploy.md",
   since: "24h",
   range: "3d",
-  request_key: "any text that is used for this call alone",
+  request_key: "any text that is unique to this call",
 };
 
 export function formFieldsOf(input: Schema): readonly FormField[] {

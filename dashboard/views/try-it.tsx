@@ -26,7 +26,7 @@ export function TryItView({ name }: { readonly name?: string }) {
       <PageHead title="Try it" lead="Call any tool as an agent would. What you do here is real, and recorded under your name." />
       <AnswerPanel query={query} what="the tools">
         {({ tools }) => {
-          if (tools.length === 0) return <Empty title="You may call no tool here">Your token's role or the server's settings allow none.</Empty>;
+          if (tools.length === 0) return <Empty title="No tool is available to you">Your token's role or the server's settings allow none.</Empty>;
           const tool = tools.find((each) => each.name === name) ?? tools[0];
           const toolsets = [...new Set(tools.map(({ toolset }) => toolset))];
           return (
@@ -114,7 +114,7 @@ function ToolForm({ tool }: { readonly tool: Tool }) {
         class="half"
         aside={
           <Choice
-            label="How to give the arguments"
+            label="How to enter the arguments"
             options={[
               { value: "form", text: "Form" },
               { value: "json", text: "JSON" },
@@ -168,7 +168,7 @@ function ToolForm({ tool }: { readonly tool: Tool }) {
       </Panel>
       {asking && (
         <Confirm title={`Call ${tool.name}?`} action={`Call ${tool.name}`} danger act={call} onClose={() => setAsking(false)}>
-          <p>{tool.title}: this takes something away. It is called with:</p>
+          <p>{tool.title}: this tool removes data. It is called with:</p>
           <JsonView value={args} label="Arguments" />
         </Confirm>
       )}

@@ -1,11 +1,11 @@
-// How the demonstration's agents behave. They know a world: `call(agent, tool, args)`, `sleep(ms)`, `random()` and `over()`.
-// The same agents live through the past hour in simulated time and then work on live, over HTTP.
+// The behaviour of the demonstration's agents. A world gives them `call(agent, tool, args)`, `sleep(ms)`, `random()` and `over()`.
+// The same agents simulate the past hour and then continue live, over HTTP.
 import { flags, jobs, journal, notes, research, resources } from "./content.mjs";
 
 const pick = (world, list) => list[Math.floor(world.random() * list.length)];
 const between = (world, from, to) => from + world.random() * (to - from);
 
-/** Everybody, each on its own. Ends when the world is over; a refusal that agents meet in real life ends one piece of work, not the agent. */
+/** Runs all agents, each independently, until the world is over. A refusal that agents get in real life ends one piece of work, not the agent. */
 export function employ(world, absent = []) {
   const agents = [
     ...["worker-1", "worker-2", "worker-3", "worker-4"].map((name) => [name, work]),
@@ -35,7 +35,7 @@ export function employ(world, absent = []) {
   );
 }
 
-/** Makes work, never far more than there are hands for it: what waits for a GPU, which one agent takes once, must not keep the others from theirs. */
+/** Creates work, but never far more than the agents can do. Work for a GPU, which only one agent takes and only once, must not block the others. */
 async function plan(world, name) {
   const pool = world.random() < 0.06 ? "gpu" : "general";
   const { runs } = await world.call(name, "workflow_discover", { claimable: true, tags: { pool }, limit: 10 });
@@ -52,7 +52,7 @@ async function plan(world, name) {
   await world.sleep(between(world, 5_000, 14_000));
 }
 
-/** Takes a run, goes through its steps, and sometimes does not come back: then another takes over. */
+/** Takes a run, goes through its steps, and sometimes disappears, so that another agent takes over. */
 async function work(world, name) {
   const { claimed, run_id } = await world.call(name, "workflow_claim", { agent_id: name, tags: { pool: "general" }, ttl_seconds: 20 });
   if (!claimed) return world.sleep(between(world, 2_000, 5_000));
@@ -62,7 +62,7 @@ async function work(world, name) {
     await world.sleep(between(world, 2_000, 9_000));
     if (world.over()) return;
     const luck = world.random();
-    // It crashed: nobody renews the claim, and it lapses.
+    // It crashed: the claim is not renewed and lapses.
     if (luck < 0.025) return world.sleep(between(world, 25_000, 60_000));
     if (luck < 0.05) {
       await world.call(name, "workflow_finish", { run_id, status: "failed", retry: luck < 0.04, agent_id: name, error: `${steps[step - 1]}: the other side answered 503` });
@@ -80,7 +80,7 @@ const outputOf = (world, did) => ({
   warnings: world.random() < 0.2 ? ["one source answered late"] : [],
 });
 
-/** Takes one run of its kind, begins it and is never seen again: something for people to look at. */
+/** Takes one run of its kind, begins it and disappears: something for people to find. */
 async function workOnce(world, name) {
   const { claimed, run_id } = await world.call(name, "workflow_claim", { agent_id: name, tags: { pool: "gpu" }, ttl_seconds: 15 });
   if (claimed) {
@@ -90,7 +90,7 @@ async function workOnce(world, name) {
   await world.sleep(10_000);
 }
 
-/** Waits for a resource, uses it under the protection of its token, gives it back. */
+/** Waits for a resource, uses it under the protection of its token, and releases it. */
 async function contend(world, name) {
   const resource = pick(world, resources);
   const { acquired, token } = await world.call(name, "lease_acquire", { resource_id: resource, holder_id: name, ttl_seconds: 30, wait_seconds: 8 });
@@ -116,7 +116,7 @@ async function contend(world, name) {
   await world.sleep(between(world, 6_000, 20_000));
 }
 
-/** Figures that change all the time, flags that change now and then, and things that are kept for a while only. */
+/** Metrics that change all the time, flags that change now and then, and entries that expire. */
 async function measure(world, name) {
   const what = world.random();
   if (what < 0.5) {
@@ -180,7 +180,7 @@ async function study(world) {
   await world.sleep(600_000);
 }
 
-/** Numbers that look random and are the same every time. */
+/** Pseudo-random numbers that are the same every time. */
 export function seeded(seed) {
   let state = seed >>> 0;
   return () => {

@@ -1,6 +1,6 @@
-// What the demonstration's agents work on. Everyday work of a software team, told in plain words; nobody in it is a person.
+// The work of the demonstration's agents: everyday tasks of a software team in plain words. No real person appears in it.
 
-/** Runs that the planner makes: a name, where they belong, and what their steps are called. */
+/** Runs that the planner creates: name, team and the names of the steps. */
 export const jobs = [
   { name: "Nightly catalogue import", team: "storefront", steps: ["fetch the feed", "check the rows", "match products", "write prices", "refresh search"] },
   { name: "Rebuild search index", team: "storefront", steps: ["snapshot the catalogue", "tokenise", "write segments", "swap the alias"] },

@@ -7,7 +7,7 @@ import { runTool } from "../../src/tools/run-tool.ts";
 import { manualClock } from "../../test/support/manual-clock.ts";
 import { employ, principalOf, seeded } from "./agents.mjs";
 
-/** Lets the agents live through the time before now, in a store of its own, so that the first look shows more than a first minute. */
+/** Lets the agents work through the time before now, in a separate store, so that the dashboard shows more than one minute from the start. */
 export async function livePast({
   path,
   namespace,
@@ -19,7 +19,7 @@ export async function livePast({
   readonly namespace: string;
   readonly minutes: number;
   readonly seed: number;
-  /** How much of it is over, from 0 to 1. */
+  /** The fraction that is done, from 0 to 1. */
   readonly onProgress: (share: number) => void;
 }): Promise<number> {
   const untilMs = Date.now();

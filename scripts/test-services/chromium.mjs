@@ -1,11 +1,12 @@
 // A Chromium for the browser tests and the screenshots. `node scripts/test-services/chromium.mjs` prints its path.
-// Looked for on the PATH, in the usual folders and in .cache/chromium; fetched into the last, from Debian's packages with the libraries and a font they need, where it is nowhere.
+// Searches the PATH, the usual folders and .cache/chromium. If there is none, fetches one into the last, from Debian's packages, with the libraries and a font that it
+// needs.
 import { existsSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { cachedFolder, pathFolders, printOrFail, run, unpackPackages } from "./debian-packages.mjs";
 
-/** Popover, `dialog`, container queries and `light-dark()` are there from here on. */
+/** The first version with popover, `dialog`, container queries and `light-dark()`. */
 const versionMin = 123;
 const names = ["chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome"];
 const usualFolders = ["/usr/bin", "/usr/local/bin", "/usr/lib/chromium", "/snap/bin", "/opt/google/chrome", "/opt/homebrew/bin", "/Applications/Google Chrome.app/Contents/MacOS"];
@@ -19,12 +20,12 @@ export function requireChromium() {
   const failure = unpackPackages(cachedFolder("chromium"), packages, { "chromium-headless-shell": "usr/lib/chromium/chromium-headless-shell" });
   const fetched = find(candidates([join(cachedFolder("chromium"), "bin")]));
   if (fetched !== undefined) return fetched;
-  // As root the distribution may as well install it: that also brings what its libraries load late.
+  // As root, the distribution's installer is simpler: it also brings the libraries that are loaded late.
   if (process.getuid?.() === 0) run("apt-get", ["install", "--yes", "--quiet", "--no-install-recommends", "chromium-headless-shell", "fonts-dejavu-core"], { timeout: 300_000 });
   const installed = find(candidates(usualFolders));
   if (installed !== undefined) return installed;
   throw new Error(
-    `The browser tests need a Chromium or Chrome ${versionMin} or newer. None was found, and it could not be fetched: ${failure ?? "what was fetched does not run"}.\n` +
+    `The browser tests need a Chromium or Chrome ${versionMin} or newer. None was found, and it could not be fetched: ${failure ?? "the fetched one does not run"}.\n` +
       "Put one on the PATH, or name it in HOLDFAST_TEST_CHROMIUM. On Debian or Ubuntu: apt-get install chromium; on macOS: brew install --cask chromium.",
   );
 }
@@ -39,7 +40,7 @@ function find(paths) {
   return undefined;
 }
 
-/** A machine without any font draws no text at all: there it is started with the one that was fetched. */
+/** A machine without any font draws no text, so Chromium is started with the fetched one there. */
 function withFonts(path) {
   const folder = cachedFolder("chromium");
   if (existsSync("/etc/fonts/fonts.conf") || process.platform !== "linux" || !existsSync(join(folder, "usr/share/fonts"))) return path;

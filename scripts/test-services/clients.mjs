@@ -1,5 +1,5 @@
 // Real MCP clients, pinned, in .cache/clients: Claude Code, opencode and Gemini CLI. `node scripts/test-services/clients.mjs` prints that folder.
-// Install scripts are left out: the first two carry their programs in packages for one platform each, the third is plain JavaScript.
+// Install scripts are skipped: the first two have their programs in one package per platform, the third is plain JavaScript.
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
@@ -21,7 +21,7 @@ const programs = {
 export function requireClients() {
   if (!complete()) install();
   const missing = Object.entries(programs).find(([, path]) => !existsSync(path));
-  if (!complete()) throw new Error(`The clients in ${folder} are not complete${missing === undefined ? "" : ` (${missing[0]} is missing)`}. Remove that folder and try again.`);
+  if (!complete()) throw new Error(`The clients in ${folder} are incomplete${missing === undefined ? "" : ` (${missing[0]} is missing)`}. Remove that folder and try again.`);
   writeFileSync(join(folder, "programs.json"), `${JSON.stringify(programs)}\n`);
   return folder;
 }
@@ -37,7 +37,7 @@ function foundVersion(name) {
 
 function install() {
   mkdirSync(folder, { recursive: true });
-  // A package.json of its own: npm must not walk up and touch the project's.
+  // A separate package.json, so that npm does not walk up and change the project's.
   if (!existsSync(join(folder, "package.json"))) writeFileSync(join(folder, "package.json"), '{"private":true}\n');
   const named = Object.entries(versions).map(([name, version]) => `${name}@${version}`);
   const { status, stderr } = spawnSync("npm", ["install", "--prefix", folder, "--no-save", "--no-package-lock", "--ignore-scripts", "--no-audit", "--no-fund", ...named], {

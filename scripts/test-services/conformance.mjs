@@ -1,5 +1,5 @@
 // The official conformance suite of MCP, pinned, in .cache/conformance. `node scripts/test-services/conformance.mjs` prints where its program is.
-// It needs Node 22 or newer: run it with the Node of node24.mjs. Install scripts are left out: it needs none.
+// It needs Node 22 or newer: run it with the Node of node24.mjs. Install scripts are skipped: it needs none.
 import { printed, requirePackage } from "./npm-package.mjs";
 
 printed(() =>

@@ -1,22 +1,22 @@
-// Programs out of Debian's packages, unpacked into a folder of the project: nothing is installed, no service is started, no root is needed.
+// Programs from Debian's packages, unpacked into a folder of the project: nothing is installed, no service is started, and root is not needed.
 import { spawnSync } from "node:child_process";
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { basename, delimiter, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const own = join(dirname(dirname(dirname(fileURLToPath(import.meta.url)))), ".cache");
-// Root starts PostgreSQL as somebody else, who has to get at what was fetched: not below a folder like /root.
+// Root starts PostgreSQL as another user, who must be able to read the fetched files, so they must not be below a folder such as /root.
 const cache = process.env.HOLDFAST_TEST_CACHE ?? (process.getuid?.() !== 0 || isOpen(dirname(own)) ? own : "/var/cache/holdfast-tests");
 
-/** Where what is fetched under this name is kept. */
+/** The folder of the files fetched under this name. */
 export const cachedFolder = (name) => join(cache, name);
 
-/** Those folders that have every one of these programs, runnable. */
+/** The folders that contain all of these programs, executable. */
 export const foldersWith = (folders, programs) => folders.filter((folder) => folder !== "" && programs.every((program) => isProgram(join(folder, program))));
 
 export const pathFolders = () => (process.env.PATH ?? "").split(delimiter);
 
-/** Everybody may pass through it and all that is above it. */
+/** Whether all users may enter it and every folder above it. */
 function isOpen(folder) {
   return (statSync(folder).mode & 0o001) !== 0 && (folder === dirname(folder) || isOpen(dirname(folder)));
 }
@@ -31,11 +31,11 @@ function isProgram(path) {
 }
 
 /**
- * Unpacks the packages into `folder` and makes `folder`/bin with one short script for each of `programs` (name to path inside the packages),
- * which finds the libraries that came along. Answers undefined where it worked, otherwise why it did not.
+ * Unpacks the packages into `folder` and creates `folder`/bin with one short script for each of `programs` (name to path inside the packages), which finds the
+ * unpacked libraries. Returns undefined on success, otherwise the reason for the failure.
  */
 export function unpackPackages(folder, packages, programs) {
-  if (!hasCommand("apt-get") || !hasCommand("dpkg")) return "this system has no apt-get and dpkg";
+  if (!hasCommand("apt-get") || !hasCommand("dpkg")) return "this system does not have apt-get and dpkg";
   mkdirSync(dirname(folder), { recursive: true });
   // Two runs may fetch at once: each works on a draft, and the first one that is complete is renamed into place.
   const draft = mkdtempSync(`${folder}.draft-`);
@@ -47,7 +47,7 @@ export function unpackPackages(folder, packages, programs) {
 }
 
 function fillAndPlace(draft, folder, packages, programs) {
-  // Lists that are missing or outdated are the usual reason of a failed download; without root they cannot be renewed.
+  // Missing or outdated lists are the usual reason for a failed download; without root they cannot be updated.
   let failure = download(draft, packages);
   if (failure !== undefined && run("apt-get", ["update", "--quiet"]).status === 0) failure = download(draft, packages);
   if (failure !== undefined) return failure;
@@ -67,7 +67,7 @@ function fillAndPlace(draft, folder, packages, programs) {
   return undefined;
 }
 
-/** Answers why it failed; undefined = unpacked. */
+/** Returns the reason for a failure; undefined = unpacked. */
 function download(draft, packages) {
   const { status, stdout, stderr, error } = run("apt-get", ["download", ...packages], { cwd: draft });
   const archives = readdirSync(draft).filter((name) => name.endsWith(".deb"));
@@ -77,7 +77,7 @@ function download(draft, packages) {
   return failed === undefined ? undefined : `dpkg -x failed: ${failed.stderr.trim()}`;
 }
 
-/** Adds what the programs cannot find, from the packages that theirs depend on, level by level. Answers what is still missing. */
+/** Adds missing libraries from the packages' dependencies, level by level. Returns those that are still missing. */
 function addLibraries(draft, packages, paths) {
   let level = packages;
   for (let depth = 0; depth < 4; depth += 1) {
@@ -97,7 +97,7 @@ function lackingLibraries(draft, paths) {
   return [...new Set([...(stdout ?? "").matchAll(/^\s*(\S+) => not found/gm)].map((match) => match[1]))].join(", ");
 }
 
-/** The first of several alternatives is taken; providers of virtual packages are indented further and left out. */
+/** Takes the first of several alternatives; providers of virtual packages are indented further and skipped. */
 function libraryDependencies(name) {
   const { stdout } = run("apt-cache", ["depends", name]);
   return [...(stdout ?? "").matchAll(/^ [ |](?:Pre)?Depends: (lib\S+)$/gm)].map((match) => match[1]);
@@ -105,12 +105,12 @@ function libraryDependencies(name) {
 
 const isInstalled = (name) => /^Status: .* installed$/m.test(run("dpkg-query", ["--status", name]).stdout ?? "");
 
-// PulseAudio's library, which Chromium links to, keeps its second half in a folder of its own.
+// PulseAudio's library, which Chromium links to, keeps its second half in a separate folder.
 const libraryFolders = ["x86_64", "aarch64"]
   .flatMap((machine) => [`usr/lib/${machine}-linux-gnu`, `usr/lib/${machine}-linux-gnu/pulseaudio`, `lib/${machine}-linux-gnu`])
   .concat("usr/lib");
 
-/** `exec` keeps the process id: whoever starts the script can signal the program. */
+/** `exec` keeps the process id, so that the parent of the script can signal the program. */
 function writeLauncher(file, path) {
   const folders = libraryFolders.map((inner) => `$root/${inner}`).join(":");
   const script = `#!/bin/sh\nroot=\${0%/bin/${basename(file)}}\nLD_LIBRARY_PATH="${folders}\${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" exec "$root/${path}" "$@"\n`;
@@ -123,7 +123,7 @@ export function run(command, args, options = {}) {
 
 const hasCommand = (command) => run(command, ["--version"]).error === undefined;
 
-/** Prints what `find` answers, or its reason to standard error with exit code 1. */
+/** Prints the result of `find`, or the reason for its failure to standard error with exit code 1. */
 export function printOrFail(find) {
   try {
     process.stdout.write(`${find()}\n`);

@@ -1,5 +1,5 @@
-// LangGraph with LangChain's adapter for MCP, pinned, in .cache/langgraph. `node scripts/test-services/langgraph.mjs` prints where the adapter's entry is;
-// what it needs beside it is installed in the same folder.
+// LangGraph with LangChain's adapter for MCP, pinned, in .cache/langgraph. `node scripts/test-services/langgraph.mjs` prints where the adapter's entry is; its
+// dependencies are installed in the same folder.
 import { printed, requirePackage } from "./npm-package.mjs";
 
 printed(() =>

@@ -1,5 +1,5 @@
-// Reference servers of MCP, pinned, in .cache/mcp-servers: everything, filesystem and memory. `node scripts/test-services/mcp-servers.mjs` prints where the first one's program is;
-// the others lie beside it. Install scripts are left out: they need none.
+// Reference servers of MCP, pinned, in .cache/mcp-servers: everything, filesystem and memory. `node scripts/test-services/mcp-servers.mjs` prints where the first
+// one's program is; the others are next to it. Install scripts are skipped: they need none.
 import { printed, requirePackage } from "./npm-package.mjs";
 
 const version = "2026.8.31";

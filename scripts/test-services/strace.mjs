@@ -1,4 +1,4 @@
-// Prints the name of a working strace, after installing it where that is allowed; the power-loss tests cannot do without it.
+// Prints the name of a working strace, after installing it if that is allowed; the power-loss tests need it.
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 

@@ -1,4 +1,5 @@
-// Prints the path of systemd-analyze, which judges the unit in deploy/. Looked for on the PATH and in .cache/systemd; fetched into the latter from Debian's packages where it is nowhere.
+// Prints the path of systemd-analyze, which checks the unit in deploy/. Searches the PATH and .cache/systemd. If there is none, fetches one into the latter, from
+// Debian's packages.
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { cachedFolder, foldersWith, pathFolders, printOrFail, unpackPackages } from "./debian-packages.mjs";
@@ -13,7 +14,7 @@ export function requireSystemdAnalyze() {
   const failure = unpackPackages(cachedFolder("systemd"), ["systemd", "libsystemd-shared"], { [program]: `usr/bin/${program}` });
   if (failure === undefined) return join(fetched, program);
   throw new Error(
-    `The tests of deploy/ need ${program} (Linux). It was not found, and it could not be fetched: ${failure}.\nInstall your distribution's systemd package; no service has to run.`,
+    `The tests of deploy/ need ${program} (Linux). It was not found, and it could not be fetched: ${failure}.\nInstall your distribution's systemd package; no service needs to run.`,
   );
 }
 

@@ -1,5 +1,5 @@
-// Vitest's reporter for scripts/test: one JSON line per event on file descriptor 3, so that the runner can show progress, notice a standstill and keep the
-// results of a run that was ended.
+// Vitest's reporter for scripts/test: one JSON line per event on file descriptor 3, so that the runner can show progress, notice a standstill and keep the results of
+// an aborted run.
 import { writeSync } from "node:fs";
 import { relative } from "node:path";
 
@@ -37,7 +37,7 @@ export default class EventReporter {
     });
   }
 
-  // A hook or a line of output is progress too.
+  // A hook or a line of output counts as progress too.
   onHookStart(hook) {
     this.#send({ kind: "progress", file: this.#path(hook.entity.module ?? hook.entity), text: hook.name });
   }
@@ -49,7 +49,7 @@ export default class EventReporter {
 
   onTestModuleEnd(module) {
     const { duration, collectDuration, setupDuration, prepareDuration } = module.diagnostic();
-    // An error outside of every test: the file could not be loaded, or a hook of a describe block failed.
+    // An error outside any test: the file could not be loaded, or a hook of a describe block failed.
     const suites = [module, ...module.children.allSuites()];
     // Counted here: when a worker reports quickly, the last results may come only after this event.
     const count = (state) => [...module.children.allTests(state)].length;

@@ -1,4 +1,4 @@
-// Child processes of the test commands and a temporary directory for all of them. Both end with the command, however that ends.
+// Child processes of the test commands and a temporary directory for all of them. Both end with the command, no matter how it ends.
 import { spawn } from "node:child_process";
 import { chmodSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -9,11 +9,11 @@ const hasGroups = process.platform !== "win32";
 const children = new Set();
 let stopping = false;
 
-/** True once the user has interrupted the command; nothing new is to be started then. */
+/** True once the user has interrupted the command; nothing new may be started then. */
 export const isStopping = () => stopping;
 
 const temporary = mkdtempSync(join(tmpdir(), "holdfast-tests-"));
-// PostgreSQL runs as another user where the tests run as root, and has to get through.
+// If the tests run as root, PostgreSQL runs as another user and needs access.
 chmodSync(temporary, 0o755);
 const removeTemporary = () => rmSync(temporary, { recursive: true, force: true, maxRetries: 5 });
 process.once("exit", removeTemporary);
@@ -26,12 +26,12 @@ for (const [signal, code] of Object.entries(exitCodes))
     stopping = true;
     void Promise.all([...children].map(endGroup)).then(() => process.exit(code));
   });
-// A terminal that was closed refuses output; the signal that follows does the rest.
+// A closed terminal rejects output; the signal that follows does the rest.
 for (const stream of [process.stdout, process.stderr]) stream.on("error", () => {});
 
 const guard = hasGroups ? startGuard() : undefined;
 
-/** Reads from a pipe that breaks when this process ends in whatever way, `kill -9` included. Then it ends the groups that are left and removes the folder. */
+/** Reads from a pipe that breaks when this process ends in any way, including `kill -9`. It then ends the remaining groups and removes the folder. */
 function startGuard() {
   const script = `
 live=' '
@@ -51,7 +51,7 @@ rm -rf -- "$1"`;
 }
 
 /**
- * Starts a command in a group of its own, because its children must end with it. `onLine` gets every line of its output, `onEvent` every line of file
+ * Starts a command in its own process group, because its children must end with it. `onLine` gets every line of its output, `onEvent` every line of file
  * descriptor 3, parsed.
  */
 export function start([command, ...args], { cwd, env = process.env, onLine = () => {}, onEvent }) {
@@ -77,7 +77,7 @@ export function start([command, ...args], { cwd, env = process.env, onLine = () 
   return { finished, end: () => endGroup(child) };
 }
 
-/** First politely, so that tests can remove what they made; after five seconds by force. */
+/** First with a signal that tests can handle to clean up; after five seconds by force. */
 async function endGroup(child) {
   if (child.exitCode === null && child.signalCode === null) {
     const gone = new Promise((resolve) => child.once("exit", resolve));
@@ -86,7 +86,7 @@ async function endGroup(child) {
     await gone;
     clearTimeout(forced);
   }
-  // What it started and left behind shares its group.
+  // Processes that it left behind are in its group.
   signal(child, "SIGKILL");
 }
 
@@ -95,6 +95,6 @@ function signal(child, name) {
     if (hasGroups) process.kill(-child.pid, name);
     else child.kill(name);
   } catch {
-    // It ended by itself meanwhile.
+    // It has ended by itself.
   }
 }

@@ -1,4 +1,4 @@
-// How far a test command is: a line per finished step or file and, on a terminal, a last line that says what is running.
+// The progress of a test command: a line per finished step or file and, on a terminal, a last line that shows what is running.
 const isTerminal = process.stdout.isTTY === true;
 const paint = (code, text) => (isTerminal && !process.env.NO_COLOR ? `\u001B[${code}m${text}\u001B[0m` : text);
 const erase = isTerminal ? "\r\u001B[K" : "";
@@ -9,7 +9,7 @@ export class Progress {
   #running = new Set();
   #startedMs = performance.now();
 
-  /** More to do than was known so far. */
+  /** Adds work to the total. */
   expect(count) {
     this.#total += count;
   }
@@ -32,7 +32,7 @@ export class Progress {
     this.#showRunning();
   }
 
-  /** Leaves the terminal as it was. */
+  /** Restores the terminal. */
   close() {
     process.stdout.write(erase);
   }

@@ -1,4 +1,4 @@
-// What a run of the tests found: one row per suite, engine and runtime, the failures in words, and the closing line.
+// The results of a test run: one row per suite, engine and runtime, the failures, and the closing line.
 const suites = [
   { path: /^test\/stories\/inspector/, suite: "story: Inspector", engine: "sqlite" },
   { path: /^test\/stories\/python/, suite: "story: Python client", engine: "sqlite" },
@@ -48,7 +48,7 @@ export class Results {
   #failures = [];
   #skips = [];
   #startedMs = performance.now();
-  /** The versions of the servers that the tests start, by engine; known once they were found. */
+  /** The versions of the servers that the tests start, by engine; known once the servers are found. */
   versions = {};
 
   /** A command that passes or fails as a whole. */
@@ -71,7 +71,7 @@ export class Results {
     }
   }
 
-  /** Something that failed outside of every test. */
+  /** A failure outside any test. */
   addFailure(file, runtime, failure) {
     const { suite, engine } = suites.find(({ path }) => path.test(file)) ?? { suite: file };
     this.#row(suite, engine, runtime).failed += 1;
@@ -124,7 +124,7 @@ export class Results {
   }
 }
 
-/** The engine that one of the titles ends in: "… on Redis". */
+/** The engine at the end of one of the titles: "… on Redis". */
 function engineIn(titles) {
   const named = titles.map((title) => /\bon (\w+)$/.exec(title)?.[1]?.toLowerCase()).find((word) => word !== undefined && Object.hasOwn(engineWords, word));
   return named === undefined ? undefined : engineWords[named];

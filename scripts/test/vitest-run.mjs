@@ -1,4 +1,4 @@
-// One run of Vitest: its events become results and progress. A run in which a file makes no progress is ended, and the test that was running is named.
+// One run of Vitest: its events become results and progress. A run in which a file makes no progress is aborted, and the running test is named.
 import { join } from "node:path";
 import { start } from "./processes.mjs";
 import { thisRuntime } from "./results.mjs";
@@ -9,11 +9,11 @@ const tickMs = 5_000;
 const standstillMinutes = Number(process.env.HOLDFAST_TEST_STANDSTILL_MINUTES ?? 10);
 
 /**
- * Resolves to true where every test passed. `showLogs` passes on what tests print, for campaigns, whose figures belong in the output; `isCounted`: the
- * caller has told the progress how many files there are.
+ * Resolves to true if every test passed. `showLogs` prints the output of tests, for campaigns, whose figures belong in the output; `isCounted`: the caller has added
+ * the number of files to the progress.
  */
 export async function runVitest({ root, args, results, progress, runtime = { name: thisRuntime, node: process.execPath }, env = {}, showLogs = false, isCounted = false }) {
-  /** Per file that is running: its test, and for how many ticks nothing was heard of it. Ticks, because no clock shows how much of the machine this run was given. */
+  /** For each running file: its test, and the number of ticks without an event. Ticks, because a clock does not show how much of the machine this run got. */
   const running = new Map();
   const output = [];
   let failed = false;
@@ -42,10 +42,10 @@ export async function runVitest({ root, args, results, progress, runtime = { nam
     } else if (kind === "file-end") {
       filesSeen += 1;
       running.delete(file);
-      for (const error of event.errors) fail(file, `FAIL ${label(file)}: outside of its tests\n${error}`, error.split("\n")[0]);
+      for (const error of event.errors) fail(file, `FAIL ${label(file)}: outside its tests\n${error}`, error.split("\n")[0]);
       const failures = event.failed + event.errors.length;
       progress.end(label(file), { passed: failures === 0, detail: `${event.passed} passed${failures === 0 ? "" : `, ${failures} failed`}`, seconds: event.ms / 1_000 });
-    } else if (kind === "run-end") for (const error of event.errors) fail("the run", `FAIL outside of every file\n${error}`, error.split("\n")[0]);
+    } else if (kind === "run-end") for (const error of event.errors) fail("the run", `FAIL outside any file\n${error}`, error.split("\n")[0]);
     else {
       touch(file, event.test);
       if (showLogs && kind === "log") progress.print(event.text.trimEnd());
@@ -57,7 +57,7 @@ export async function runVitest({ root, args, results, progress, runtime = { nam
   const watch = setInterval(() => {
     for (const [file, { test, idleTicks }] of running) {
       running.set(file, { test, idleTicks: idleTicks + 1 });
-      if (idleTicks > 0 && (idleTicks * tickMs) % 60_000 === 0) progress.print(`      ${label(file)} has been at one test for ${(idleTicks * tickMs) / 60_000} min: ${test}`);
+      if (idleTicks > 0 && (idleTicks * tickMs) % 60_000 === 0) progress.print(`      ${label(file)} has been in one test for ${(idleTicks * tickMs) / 60_000} min: ${test}`);
       if (idleTicks * tickMs < standstillMinutes * 60_000) continue;
       running.clear();
       fail(file, `FAIL ${label(file)}: no progress for ${standstillMinutes} minutes (${test}); the run was ended.`, `no progress for ${standstillMinutes} minutes: ${test}`);

@@ -141,7 +141,7 @@ export const journalKeys = {
 
 /**
  * An effect is one record. Beside it: `live`, which expires unless its owner gives signs of life, and `outcome`, which may be long.
- * One that has not ended stands in `open`; one that has, in `ended`, by the time it ended.
+ * An effect that has not ended is listed in `open`, one that has ended in `ended`, by its end time.
  */
 export const effectKeys = {
   records: prefixRange("effect/record/"),

@@ -13,7 +13,7 @@ export interface OpenEngineOptions {
   readonly clock?: Clock;
   readonly log?: Log;
   readonly sqliteDriver?: "auto" | "node" | "photostructure";
-  /** False: a store that is not there yet is `not_found` instead of being made. */
+  /** False: if the store does not exist, throw `not_found` instead of creating it. */
   readonly creates?: boolean;
 }
 

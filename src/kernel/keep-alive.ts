@@ -2,26 +2,26 @@ import type { Clock } from "./clock.ts";
 import { linkedAbort } from "./linked-abort.ts";
 
 export interface KeepAliveOptions {
-  /** By this clock alone the deadline is judged; it must not go back. */
+  /** The deadline is judged by this clock alone; it must not go back. */
   readonly clock: Pick<Clock, "nowMs" | "sleep">;
   /** How long the hold lasts after each renewal. */
   readonly ttlMs: number;
-  /** The holder stops so long before the deadline when renewals stay without an answer. */
+  /** How long before the deadline the holder stops if renewals get no answer. */
   readonly reserveMs: number;
-  /** Not after the moment in which the hold began: when it was asked for. */
+  /** A time no later than the start of the hold: when it was requested. */
   readonly grantedAtMs: number;
-  /** When the hold began is not known: the first renewal, sent at once, shows it. */
+  /** The start of the hold is unknown: the first renewal, sent at once, reveals it. */
   readonly renewAtOnce: boolean;
   /** `ok` false: the hold is lost for good. A rejection is no answer. */
   renew(): Promise<{ readonly ok: boolean; readonly heldBy?: string }>;
 }
 
-/** Why a hold ended: somebody else has it or it was taken away, or it could not be renewed in time. */
+/** Why a hold ended: another holder has it, it was taken away, or it could not be renewed in time. */
 export type HoldLoss = { readonly is: "taken"; readonly heldBy?: string } | { readonly is: "silent"; readonly forMs: number };
 
 /**
- * Renews a hold until the signal aborts (undefined) or it must be given up. The deadline counts from before each renewal was sent, so it never lies after
- * the store's: whoever stops at it stops before anybody else can begin.
+ * Renews a hold until the signal aborts (undefined) or it must be given up. The deadline counts from before each renewal was sent, so it is never later than the
+ * store's: a holder that stops at its deadline stops before another can begin.
  */
 export async function keepHold({ clock, ttlMs, reserveMs, grantedAtMs, renewAtOnce, renew }: KeepAliveOptions, signal: AbortSignal): Promise<HoldLoss | undefined> {
   let deadlineMs = grantedAtMs + ttlMs;

@@ -21,7 +21,7 @@ export const openLog =
 
 export const silentLog: Log = () => {};
 
-/** Keeps what is told until it is known whether anybody should read it: `release` writes it, and from then on nothing is held. */
+/** Holds events back until it is known whether they should be read: `release` writes them, and later events are written at once. */
 export function heldLog(log: Log): { readonly log: Log; release(): void } {
   const held: Parameters<Log>[] = [];
   let isHeld = true;

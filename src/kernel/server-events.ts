@@ -7,7 +7,7 @@ export interface ServerEvent {
   readonly data: string;
 }
 
-/** What a line of an event takes beside its text. */
+/** The memory that a line of an event takes in addition to its text. */
 const lineCost = 64;
 
 /**
@@ -42,11 +42,11 @@ export async function* parseServerEvents(texts: AsyncIterable<string>, character
   }
 }
 
-/** Cuts text into lines, which end in LF, CR or both, wherever the pieces of the text are cut. Each piece is looked at once. */
+/** Splits text into lines, which end in LF, CR or both, wherever the text was cut into pieces. Each piece is scanned once. */
 class EventLines {
   readonly #charactersMax: number;
   #rest = "";
-  /** The last piece ended in CR: an LF that begins the next one belongs to it. */
+  /** The last piece ended in CR: an LF at the start of the next one belongs to the same line break. */
   #endedInCr = false;
 
   constructor(charactersMax: number) {

@@ -88,7 +88,7 @@ export class Committer {
     this.#waiting = this.#waiting.filter(({ sinceMs }) => nowMs - sinceMs <= waitMs);
     this.#observer?.queued(-waited.length);
     for (const each of waited)
-      this.#reject(each, new HoldfastError("unavailable", "The store did not answer what was sent before this; nothing was changed.", { hint: "Try again." }));
+      this.#reject(each, new HoldfastError("unavailable", "The store did not answer the commits before this one; nothing was changed.", { hint: "Try again." }));
   }
 
   #reject(waiting: Waiting, error: unknown): void {

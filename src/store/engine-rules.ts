@@ -119,7 +119,7 @@ export function requireSeal(found: Seal | undefined, expected: Seal | undefined)
   if (isSameSeal(found, expected)) return;
   const [is, not] = [sealWords(found), sealWords(expected)];
   throw new HoldfastError("conflict", `This namespace is ${is}, ${is === not ? "but not by the one expected" : `not ${not}`}; nothing was changed.`, {
-    hint: "Somebody else copies, moves or fills it; look again.",
+    hint: "Another process is copying, moving or filling it; read its state and try again.",
     details: { found: found?.state ?? "unsealed", expected: expected?.state ?? "unsealed" },
   });
 }
@@ -136,7 +136,9 @@ const bytesOf = (record: StoredRecord): number =>
   (record.kind === "log" ? (record.json?.length ?? 0) : record.kind === "key" ? (record.index?.terms.length ?? 0) * 16 : JSON.stringify(record.outcome).length) +
   recordOverheadBytes;
 
-/** Cuts records to one page of a dump; log rows are cut between revisions. The first record (or revision) always fits. Reads at most one record more than it returns. */
+/**
+ * Cuts records to one page of a dump; log rows are cut between revisions. The first record (or revision) always fits. Reads at most one record more than it returns.
+ */
 export function pageOf<R extends StoredRecord>(records: Iterable<R>): { readonly records: readonly R[]; readonly done: boolean } {
   const page: R[] = [];
   let bytes = 0;

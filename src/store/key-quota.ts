@@ -98,7 +98,7 @@ export class KeyQuota {
     while (growth > Math.max(0, this.#left) && growth <= (this.#room ?? 0) && this.#reserved > 0) await new Promise<void>((resolve) => this.#waiting.push(resolve));
     if (growth <= Math.max(0, this.#left)) return this.#reserve(growth);
     throw new HoldfastError("limit_exceeded", `keys: this namespace may have ${this.#max} and has no room for more; nothing was changed.`, {
-      hint: "Delete what is not needed, give entries a ttl, use another namespace, or raise the limit (keysMax).",
+      hint: "Delete keys that are not needed, set a ttl, use another namespace, or raise the limit (keysMax).",
       details: { field: "keys", max: this.#max },
     });
   }

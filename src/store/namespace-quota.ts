@@ -49,7 +49,7 @@ export class NamespaceQuota {
     if (!this.#hasRoomFor(namespace) && this.#clock.nowMs() - this.#lookedAtMs >= lookEveryMs) await this.#look();
     if (!this.#hasRoomFor(namespace))
       throw new HoldfastError("limit_exceeded", `namespace: this store may have ${this.#max} and has no room for a new one; nothing was changed.`, {
-        hint: "Use one that is there already, or raise the limit (namespacesMax).",
+        hint: "Use an existing namespace, or raise the limit (namespacesMax).",
         details: { field: "namespace", max: this.#max },
       });
     if (this.#known.has(namespace)) return;

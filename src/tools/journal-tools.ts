@@ -205,7 +205,7 @@ const restoreFrom: Action = async (context, args, workspace, style) => {
   const [entry] = entries;
   const { highlights, dropped } = entry === undefined || depth !== "highlights" ? { highlights: [], dropped: 0 } : await readHighlights(context, entry, workspace);
   const open = await readOpenWork(context, { workspace });
-  // The newest say most; they stay in their order.
+  // The newest are the most useful; they keep their order.
   const newest = fitting(highlights.toReversed(), (each) => each, highlightsTextMax).toReversed();
   const checkpoints = fitting(entries.map(entryAnswer), (each) => each, entriesTextMax);
   const globalSince = fitting(news.map(entryAnswer), (each) => each, entriesTextMax);
@@ -289,7 +289,7 @@ const search: Action = async (context, args, workspace, style) => {
   if (timed !== undefined && timed.rest === undefined) return listSpan(context, args, workspace, style, { ...timed.range, text: timed.words });
   const span = timed?.range ?? spanOf(args, context);
   const { hits, revision } = await searchEntries(context, { workspace, query: timed?.rest ?? args.query, also: args.also, limit: args.limit ?? limit.search, ...span });
-  // Goldfish knows no such thing, and who asks for a stretch of time wants nothing beside it.
+  // Goldfish has no related entries, and a caller that asks for a period wants only that period.
   const related = context.server.profile === "goldfish" || span !== undefined ? [] : await relatedToHits(context, hits, workspace, limit.related);
   const answers = hits.map(({ entry, score, why }) => ({ ...entryAnswer(entry), score: Math.round(score * 1000) / 1000, why: [...why] }));
   const checkpoints = fitting(answers, (each) => each, entriesTextMax);

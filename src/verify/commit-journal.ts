@@ -27,7 +27,7 @@ export class CommitJournal {
       return;
     }
     const commit = this.#commits.get(`${client} ${message.answered}`);
-    if (commit === undefined) throw new Error(`${client} was answered what it had not sent: ${message.answered}.`);
+    if (commit === undefined) throw new Error(`${client} received an answer to a request that it had not sent: ${message.answered}.`);
     commit.answer = message.refused === true ? "refused" : { revision: message.revision as number, versions: message.versions as readonly number[] };
   }
 }

@@ -2,7 +2,7 @@ import { effectKeys, leaseKeys, workflowKeys } from "../domain/keyspace.ts";
 import type { LogRow } from "../store/store.ts";
 import type { EffectLogEvent } from "./checkers/effects.ts";
 
-/** The log of effects and of the claims they are begun under, told as the checker wants it. */
+/** The log rows of effects and of the claims they are begun under, as events for the checker. */
 export const effectEvents = (rows: readonly LogRow[]): readonly EffectLogEvent[] => rows.flatMap((row) => eventOf(row) ?? []);
 
 function eventOf(row: LogRow): EffectLogEvent | undefined {

@@ -71,7 +71,7 @@ describe("signing in", () => {
     expect((await dashboard.server.fetch(`/api/tokens/${id}`, { method: "DELETE", token: tokens.admin })).ok).toBe(true);
     await expect.poll(async () => (await dashboard.server.fetch("/api/me", { token: secret })).status).toBe(401);
     await tab.page.getByRole("link", { name: "Keys" }).click();
-    await tab.page.getByText("Your token is no longer good").waitFor();
+    await tab.page.getByText("Your token is no longer valid").waitFor();
     // The open stream is cut by the server, which the browser notes as a broken answer.
     expect(tab.faults.filter((fault) => !fault.includes("ERR_INCOMPLETE_CHUNKED_ENCODING"))).toEqual([]);
   });
@@ -92,7 +92,7 @@ describe("roles", () => {
     await using tab = await dashboard.open("/", { token: tokens.read });
     const { page } = tab;
     await settled(page);
-    await page.getByText("You can look, not change.").waitFor();
+    await page.getByText("You have read-only access.").waitFor();
     for (const path of views) expect(await buttonsOn(page, path), path).toEqual([]);
     await visit(page, "/ns/default/try");
     const tools = await page.getByRole("combobox", { name: "Tool", exact: true }).locator("option").allTextContents();
@@ -125,7 +125,7 @@ describe("roles", () => {
     await tab.page.getByRole("alert").first().waitFor();
     await tab.page.locator(".connection.stopped").waitFor();
     expect(await tab.page.locator("main").textContent()).not.toContain("cache/warm");
-    await tab.page.getByText("You may not look into builds").waitFor();
+    await tab.page.getByText("You cannot access builds").waitFor();
     await expect.poll(() => tab.page.getByRole("button", { name: "Try again" }).count()).toBe(0);
     expect((await checkAccessibility(tab.page)).faults).toEqual([]);
     await tab.page.locator("main").getByRole("link", { name: "default" }).click();
@@ -135,12 +135,12 @@ describe("roles", () => {
   });
 });
 
-describe("a server that takes no changes", () => {
+describe("a read-only server", () => {
   test("shows no buttons, also not to the operator", async () => {
     await using quiet = await openDashboardPage({ flags: { "read-only": true }, fill: fillDemoStore, browser: dashboard.browser });
     await using tab = await quiet.open("/");
     await settled(tab.page);
-    await tab.page.getByText("This server takes no changes.").waitFor();
+    await tab.page.getByText("This server is read-only.").waitFor();
     for (const path of [...views, "/tokens"]) expect(path === "/tokens" ? [] : await buttonsOn(tab.page, path), path).toEqual([]);
     expect(
       (await quiet.server.fetch("/api/ns/default/tools/state_set", { method: "POST", headers: { "content-type": "application/json" }, body: '{"key":"a","value":1}' })).ok,

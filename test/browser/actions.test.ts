@@ -247,7 +247,7 @@ describe("what a person does", () => {
     await visit(page, "/ns/default/try/state_delete");
     await page.getByLabel("key (required)").fill("tried");
     await page.getByRole("button", { name: "Call state_delete" }).click();
-    await dialog().getByText("this takes something away").waitFor();
+    await dialog().getByText("this tool removes data").waitFor();
     await confirm("Call state_delete");
     await page.getByLabel("Answer of the tool").getByText("true").waitFor();
     expect(await dashboard.call("state_get", { key: "tried" })).toMatchObject({ found: false });

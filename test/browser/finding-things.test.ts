@@ -145,7 +145,7 @@ test("what needs a look comes before the counts; an empty chart says what a comm
   await settled(page);
   const order = await page.locator("main :is(.attention, .calm, .tiles)").evaluateAll((parts) => parts.map((part) => part.className));
   expect(order.at(-1)).toBe("tiles");
-  await page.getByText("given back or lapsed").waitFor();
+  await page.getByText("released or lapsed").waitFor();
   await page.locator(".run-mark").first().hover();
   await page
     .locator("figcaption")
@@ -160,6 +160,6 @@ test("what needs a look comes before the counts; an empty chart says what a comm
   expect(heights.filter((height) => height >= 30).length).toBeGreaterThan(heights.length / 4);
   await visit(page, "/ns/nothing-yet");
   await page.getByText("A commit is one change that takes effect as a whole").waitFor();
-  await page.locator(".namespace option").getByText("nothing-yet (not there yet)").waitFor({ state: "attached" });
+  await page.locator(".namespace option").getByText("nothing-yet (does not exist yet)").waitFor({ state: "attached" });
   expect(tab.faults).toEqual([]);
 });

@@ -90,7 +90,7 @@ test("the journal is filtered by tag and text, and the filters stand in the addr
   await page.getByText("2 entries").waitFor();
   await expect.poll(() => page.getByLabel("Contains").inputValue()).toBe("invoices");
   await page.getByLabel("Tag").fill("nothing");
-  await page.getByText("No entry fits these filters").waitFor();
+  await page.getByText("No entry matches these filters").waitFor();
   expect((await checkAccessibility(page)).faults).toEqual([]);
   expect(tab.faults).toEqual([]);
 });
@@ -153,7 +153,7 @@ test("runs show their tags, and are found by name, agent and tag; the filters st
   await using tab = await dashboard.open("/ns/default/runs");
   const { page } = tab;
   await settled(page);
-  await page.getByLabel("Called").fill("PAINT");
+  await page.getByLabel("Name", { exact: true }).fill("PAINT");
   await page.getByText("2 runs", { exact: true }).waitFor();
   await page.getByRole("row").filter({ hasText: "paint-1" }).getByText("colour=red").waitFor();
   await page.getByLabel("Agent").fill("painter");
@@ -163,7 +163,7 @@ test("runs show their tags, and are found by name, agent and tag; the filters st
   await page.reload();
   await page.getByText("1 run", { exact: true }).waitFor();
   await page.getByLabel("Agent").fill("nobody");
-  await page.getByText("No run fits these filters", { exact: true }).waitFor();
+  await page.getByText("No run matches these filters", { exact: true }).waitFor();
   expect((await checkAccessibility(page)).faults).toEqual([]);
   expect(tab.faults).toEqual([]);
 });

@@ -1,5 +1,11 @@
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beginEffect } from "../../src/domain/effects/begin-effect.ts";
+import { finishEffect } from "../../src/domain/effects/finish-effect.ts";
+import { effectId } from "../../src/domain/effects/identity.ts";
+import { openEngine } from "../../src/engines/open-store.ts";
+import { systemClock } from "../../src/kernel/clock.ts";
+import { openNamespaceStore } from "../../src/store/namespace-store.ts";
 import { checkAccessibility } from "./support/accessibility.ts";
 import type { DashboardPage, Tab } from "./support/dashboard-page.ts";
 import { drawn, openDashboardPage, visit } from "./support/dashboard-page.ts";
@@ -15,7 +21,7 @@ let tab: Tab;
 let page: Page;
 let runId: string;
 beforeAll(async () => {
-  dashboard = await openDashboardPage();
+  dashboard = await openDashboardPage({ fill: fillEffects });
   for (const [index, text] of [markup, bidi, zero, huge].entries()) {
     await dashboard.call("state_set", { key: `evil/${index}${index === 3 ? "" : text}`.slice(0, 400), value: { [text.slice(0, 300)]: text }, agent_id: text.slice(0, 200) });
     await dashboard.call("lease_acquire", { resource_id: `lock ${index} ${text}`.slice(0, 400), holder_id: text.slice(0, 200), ttl_seconds: 600 });
@@ -54,6 +60,20 @@ afterAll(async () => {
   await dashboard?.[Symbol.asyncDispose]();
 });
 
+/** Effects have no tool that begins them. The first is unknown, so its answer is absent; the others are done. */
+async function fillEffects(url: string): Promise<void> {
+  const clock = systemClock;
+  await using engine = await openEngine(url, { clock });
+  const scope = { store: openNamespaceStore(engine, "default", clock), clock, writer: "evil" };
+  for (const [index, text] of [markup, bidi, zero, huge].entries()) {
+    const identity = { name: `${index} ${text}`.slice(0, 300), tool: text.slice(0, 300), args: { [text.slice(0, 300)]: text } };
+    const begun = await beginEffect({ ...scope, agent: text.slice(0, 200) }, { identity, liveMs: 1_000 });
+    if (begun.outcome !== "begun") throw new Error(`${index}: ${begun.outcome}`);
+    if (index > 0) await finishEffect(scope, { ...begun, outcome: { state: "done", answer: text } });
+  }
+}
+const hostileEffect = (): string => `/ns/default/effects/${encodeURIComponent(effectId({ name: `0 ${markup}`.slice(0, 300), tool: markup, args: null }))}`;
+
 /** Nothing stored became an element, ran, or was fetched; nothing widened the page or turned its text around. */
 async function isInert(): Promise<void> {
   expect(await page.evaluate(() => "owned" in globalThis)).toBe(false);
@@ -69,6 +89,8 @@ describe("hostile text is shown as text", () => {
     ["runs", () => "/ns/default/runs"],
     ["one run", () => `/ns/default/runs/${encodeURIComponent(runId)}`],
     ["leases", () => "/ns/default/leases"],
+    ["effects", () => "/ns/default/effects"],
+    ["one effect", hostileEffect],
     ["keys", () => "/ns/default/keys"],
     ["one key", () => `/ns/default/keys/${encodeURIComponent(`evil/0${markup}`)}`],
     ["the journal", () => "/ns/default/journal"],

@@ -83,7 +83,7 @@ describe("what agents do shows up within a second", () => {
     await appears("key", "Version 3 compared with 2", () => dashboard.call("state_set", { key: "nest/egg", value: "flown" }));
     await visit(page, "/ns/default/keys?prefix=nest/");
     await dashboard.call("state_delete", { key: "nest/egg" });
-    await page.getByText("No key begins like this").waitFor();
+    await page.getByText("No key begins with this").waitFor();
   });
 
   test("in the journal, the notes, the research and the activity", async () => {

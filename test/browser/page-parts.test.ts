@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, test, vi } from "vitest";
 import { ApiFailure } from "../../dashboard/data/api-client.ts";
@@ -156,17 +157,17 @@ describe("words", () => {
     });
     expect(shown.map(({ label, value }) => `${label}: ${value}`)).toEqual(["Changes so far: 1,234", "History reaches back to: the first change", "Size on disk: 2.0 KB"]);
     expect(details.map(({ label, value }) => `${label}: ${value}`)).toEqual([
-      "SQLite comes from: node",
+      "SQLite driver: node",
       "Continued after: never went back",
-      "Numbers left out: none",
+      "Skipped numbers: none",
       "Appendonly: yes",
-      "Time of one question: 0.4 ms",
+      "Round trip: 0.4 ms",
       "Save: not set",
       "Last backup at: never",
     ]);
     const gone = storeFacts({ compacted_revision: 40, base: 19, gaps: [[7, 19]] });
     expect([...gone.shown, ...gone.details].map(({ value }) => value)).toEqual(["change 41", "19", "8 to 19"]);
-    expect(details.find(({ name }) => name === "gaps")?.meaning).toContain("none is given twice");
+    expect(details.find(({ name }) => name === "gaps")?.meaning).toContain("none is issued twice");
   });
 
   test("of a failure are for people: a hint that names tools is left to those who call them", () => {
@@ -195,5 +196,23 @@ describe("words", () => {
   test("what cannot be seen is named, and scripts keep what they need", () => {
     expect(plain("a\u202Eb\u200Bc")).toBe("a[U+202E]b[U+200B]c");
     expect(plain("naïve 日本 أهلا ✓")).toBe("naïve 日本 أهلا ✓");
+  });
+});
+
+describe("every view of the router", () => {
+  const read = (path: string): string => readFileSync(new URL(`../../${path}`, import.meta.url), "utf8");
+  const views = (/namespaceViews = \[([^\]]+)\]/.exec(read("dashboard/router.ts"))?.[1] ?? "").split(",").map((name) => name.trim().replaceAll('"', ""));
+
+  test.each(views)("%s has a row on the page about the dashboard", (view) => {
+    const label = new RegExp(`^  ${view}: \\["\\w+", "([^"]+)"`, "m").exec(read("dashboard/shell.tsx"))?.[1] ?? "Knowledge";
+    expect(read("docs/dashboard.md")).toContain(`\n| ${label} |`);
+    expect(label === "Knowledge", "only research is a tab of another view").toBe(["knowledge", "research"].includes(view));
+  });
+
+  /** The overview has no part of its own in the address. `try` and `health` show no text that agents stored. */
+  const address = (view: string): RegExp => new RegExp(view === "overview" ? '"/ns/default"' : `["\`]/ns/default/${view}\\b`);
+  test.each(views)("%s is opened by the browser tests, with plain text and with hostile text", (view) => {
+    expect(read("test/browser/views.test.ts")).toMatch(address(view));
+    if (view !== "try" && view !== "health") expect(read("test/browser/hostile.test.ts")).toMatch(address(view));
   });
 });

@@ -35,7 +35,7 @@ const views: readonly (readonly [name: string, path: string, texts: readonly (st
   ["try it", "/ns/default/try/state_set", ["Set a key", "expected_version", "Not called yet"]],
   ["tokens", "/tokens", ["ci", "builds"]],
   ["health", "/ns/default/health", ["The store answers.", "sqlite", "/ns/default/mcp", "Changes so far", "the first change", "For the operator of the server"]],
-  ["an empty namespace", "/ns/fresh", ["No run ended in the last 60 minutes", "Nothing was held", "No agent was here yet"]],
+  ["an empty namespace", "/ns/fresh", ["No run ended in the last 60 minutes", "Nothing was held", "No agents yet"]],
   ["no runs", "/ns/fresh/runs", ["No runs yet"]],
   ["no leases", "/ns/fresh/leases", ["Nothing is held"]],
   ["no keys", "/ns/fresh/keys", ["No keys yet"]],
@@ -43,7 +43,7 @@ const views: readonly (readonly [name: string, path: string, texts: readonly (st
   ["no notes", "/ns/fresh/knowledge", ["No notes yet"]],
   ["no research", "/ns/fresh/research", ["No research checkpoints yet"]],
   ["no activity", "/ns/fresh/activity", ["Nothing has happened yet"]],
-  ["an address that leads nowhere", "/ns/default/nothing", ["This address leads nowhere"]],
+  ["an address that leads nowhere", "/ns/default/nothing", ["There is no page at this address"]],
 ];
 
 /** The lowest contrast between a bar and the name on it; the accessibility check does not look into pictures. */
@@ -128,7 +128,7 @@ describe("every view", () => {
     await using tab = await dashboard.open("/ns/default/health");
     const { page } = tab;
     await settled(page);
-    const meaning = page.getByText("So that the versions of a key that is written again continue where they ended.");
+    const meaning = page.getByText("If a deleted key is written again, its versions continue where they ended.");
     await expect.poll(() => meaning.isVisible()).toBe(false);
     await page.getByText("For the operator of the server").click();
     await meaning.waitFor();

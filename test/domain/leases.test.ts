@@ -1,10 +1,12 @@
 import { describe, expect, test } from "vitest";
+import { leaseKeys } from "../../src/domain/keyspace.ts";
 import { openHolderChore } from "../../src/domain/leases/forget-holders.ts";
-import { guard } from "../../src/domain/leases/lease.ts";
+import { guard, leaseRanges, toLease } from "../../src/domain/leases/lease.ts";
 import { acquireLease, listLeases, releaseLease, renewLease } from "../../src/domain/leases/leases.ts";
 import { setState } from "../../src/domain/state/state.ts";
 import { isHoldfastError } from "../../src/kernel/errors.ts";
 import { everything } from "../../src/store/ranges.ts";
+import type { Entry } from "../../src/store/store.ts";
 import { openScope, passTime, settle } from "../support/scope.ts";
 
 const deploy = { resource: "deploy", ttlMs: 10_000 };
@@ -28,6 +30,15 @@ describe("a lease", () => {
     scope.clock.advance(4_000);
     const again = await acquireLease(scope, { ...deploy, holder: "a", ttlMs: 20_000 });
     expect(again).toMatchObject({ ok: true, renewed: true, token: first.ok && first.token, expiresAtMs: scope.clock.nowMs() + 20_000 });
+  });
+
+  test("is read back with everything that its holder stored, and with the time to live of the last renewal", async () => {
+    const scope = openScope();
+    await acquireLease(scope, { ...deploy, holder: "a", workspace: "shop" });
+    await renewLease(scope, { ...deploy, holder: "a", ttlMs: 20_000 });
+    const { entries } = await scope.store.read(leaseRanges("deploy"));
+    const [holder, deadline] = [leaseKeys.holder("deploy"), leaseKeys.deadline("deploy")].map((key) => entries.find((entry) => entry.key === key));
+    expect(toLease(deadline as Entry, holder)).toMatchObject({ resource: "deploy", holder: "a", workspace: "shop", ttlMs: 20_000 });
   });
 
   test("lapses to the millisecond and then belongs to whoever comes next, with a larger token", async () => {

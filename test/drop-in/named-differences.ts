@@ -92,18 +92,18 @@ const sidecar: readonly NamedDifference[] = [
 
 const coaGoldfish: readonly NamedDifference[] = [
   {
-    says: "Ids have another form, `cp-` with the time and twelve digits.",
+    says: "Ids have another format: `cp-` with the time and twelve digits.",
     covers: ({ path, ours }) => path === "data.checkpointId" && /^cp-\d{8}-\d{6}-[0-9a-f]{12}$/.test(String(ours)),
   },
   {
-    says: "Without `sessionId`, one connection is one session; the original puts all of them into `default`.",
+    says: "Without `sessionId`, one connection is one session; in the original, all of them are in `default`.",
     covers: ({ path, theirs }) => path === "data.sessionId" && theirs === "default",
   },
   { says: "`operation` is `save`, `restore`, `search` or `timeline`.", covers: ({ path, ours }) => path === "operation" && ["save", "restore"].includes(ours as string) },
   { says: "`meta` has `outputFormat` instead of `mode`, and no `lines`.", covers: ({ path }) => ["meta.mode", "meta.lines", "meta.outputFormat"].includes(path) },
   { says: "A list sent as one text and an unknown argument are kept, and `warning` says so.", covers: ({ kind, path }) => kind === "added" && path === "warning" },
   { says: "A save without a description is an error.", covers: (each) => isRefused("checkpoint")(each) && each.arguments.action === "save" },
-  { says: "To-do lists, plans and other memories have no counterpart: the profile has `checkpoint` alone.", covers: isRefused("todo") },
+  { says: "To-do lists, plans and other memories have no counterpart: the profile has only `checkpoint`.", covers: isRefused("todo") },
   { says: "Texts are worded differently and name the workspace.", covers: isWording },
   {
     says: "Answers carry more fields, among them `formattedOutput` in every format and the entries themselves.",
@@ -135,9 +135,9 @@ const goldfish7: readonly NamedDifference[] = [
     says: "A call without a description restores instead of failing.",
     covers: ({ call, kind, path, arguments: { description } }) => path === "checkpoint.description" || (call === "checkpoint" && kind === "accepted" && description === undefined),
   },
-  { says: "A confidence outside 1 to 5 is kept as it is.", covers: ({ kind, arguments: { confidence } }) => kind === "accepted" && confidence === 9 },
+  { says: "A confidence outside 1 to 5 is kept unchanged.", covers: ({ kind, arguments: { confidence } }) => kind === "accepted" && confidence === 9 },
   {
-    says: "Nothing advises on fields that a decision, an incident or a learning should have.",
+    says: "There is no advice on the fields that a decision, an incident or a learning should have.",
     covers: ({ kind, theirs, arguments: { type } }) => kind === "lost" && type === "decision" && theirs === "decision",
   },
   { says: "`recall` and `brief` are not offered. `checkpoint` restores and searches; briefs have no counterpart.", covers: isRefused("recall", "brief") },

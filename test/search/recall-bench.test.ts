@@ -1,7 +1,11 @@
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { product } from "../../bench/recall/ablations.ts";
 import { readLabelledSet } from "../../bench/recall/labelled-set.ts";
-import { replaceScores } from "../../bench/recall/render-recall.ts";
+import { openNoteStore } from "../../bench/recall/note-store.ts";
+import { renderKinds, renderSilence, replaceScores } from "../../bench/recall/render-recall.ts";
 import { score } from "../../bench/recall/score.ts";
 
 const set = readLabelledSet(join("bench", "recall", "set"));
@@ -46,6 +50,21 @@ test("scores count what came back at which place, and what came back for a quest
     { kind: "unrelated", questions: 2, answered: 1 },
     { kind: "unseen unrelated", questions: 1, answered: 0 },
   ]);
+});
+
+test("the scores in docs/search.md are those of this code and this set; after a change: npm run bench:recall -- --write", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "holdfast-scores-"));
+  try {
+    await using notes = await openNoteStore(join(folder, "notes.db"));
+    await notes.fill(set.notes);
+    const questions = set.questions.filter(({ half }) => half === "test");
+    const scores = await score(questions, (question) => product.ask(notes, question));
+    const page = readFileSync(join("docs", "search.md"), "utf8");
+    expect(page).toContain(renderKinds(scores));
+    expect(page).toContain(renderSilence(scores));
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
 });
 
 test("scores are put between their marks, and a page without marks is refused", () => {

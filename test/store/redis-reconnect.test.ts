@@ -61,7 +61,7 @@ test("a restart that may have lost writes (everysec) lifts revisions and version
   expect((await commit(store, put("a", 4))).revision).toBe(base + 2);
   const health = await engine.health(name);
   expect(health.facts).toMatchObject({ base, gaps: [[3, base]], revision: base + 2 });
-  expect(health.warnings).toContainEqual({ about: "history", says: expect.stringContaining(`went on above ${base}`) });
+  expect(health.warnings).toContainEqual({ about: "history", says: expect.stringContaining(`continued above ${base}`) });
   expect(await codeOf(store.log({ ranges: [everything], after: 4 }))).toBe("compacted");
   expect((await store.log({ ranges: [everything], after: 3 })).rows).toHaveLength(3);
   expect((await store.read(everything, { at: 2 })).entries).toMatchObject([{ value: 1, version: 2 }]);

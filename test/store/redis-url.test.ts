@@ -113,6 +113,6 @@ test("the documents name exactly the rights that are asked for", () => {
 });
 
 test("a question mark in a password does not make the rest of it known", () => {
-  expect(() => parseRedisUrl("redis://:se?cret@cache")).toThrow(/^store: has a setting without a proper name/);
+  expect(() => parseRedisUrl("redis://:se?cret@cache")).toThrow(/^store: has a setting without a valid name/);
   expect(() => parseRedisUrl("redis://cache?colour=red")).toThrow(/^store: unknown setting "colour"; allowed: /);
 });

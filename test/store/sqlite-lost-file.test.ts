@@ -227,7 +227,7 @@ test("a link that leads to another store is refused, and used again when it lead
     },
     () => renameSync(`${link}.new`, link),
   );
-  await expect(set(engine, "b")).rejects.toEqual(refusal("leads to another file"));
+  await expect(set(engine, "b")).rejects.toEqual(refusal("has led to another file"));
   await symlink(one, `${link}.new`);
   await rename(`${link}.new`, link);
   await set(engine, "c");

@@ -151,7 +151,7 @@ async function decideFrom({ store }: Scope, plan: Plan): Promise<Decision<BeginN
   const { attempts } = record;
   const asRead: readonly Check[] = [{ key: effectKeys.record(id), revision: entry.revision }];
   const ownerGone: readonly Check[] = [...asRead, { key: effectKeys.live(id), is: "absent" }];
-  // After the live time, a call whose answer was lost cannot be told from one whose caller crashed: the policy decides.
+  // After the live time, a call whose answer was lost cannot be distinguished from one whose caller crashed: the policy decides.
   if (record.state === "intended" && record.nonce === first.nonce && liveUntilMs !== undefined)
     return { answer: { outcome: "begun", id, token: entry.revision, attempt: attempts, liveUntilMs } };
   if (record.state === "failed") return attemptOf(plan, record, asRead, attempts + 1);

@@ -98,7 +98,7 @@ function notThisAttempt({ id, record, token }: StoredEffect): HoldfastError {
         ? `was reported as ${record.state} already`
         : "was begun again by another caller, or this attempt was ended";
   return new HoldfastError("conflict", `The effect ${id} ${why}; nothing was changed.`, {
-    hint: "Read the effect; what it says now counts.",
+    hint: "Read the effect; its current record is authoritative.",
     details: { id, state: record.state, token, resolved: record.resolved ?? null },
   });
 }

@@ -134,7 +134,7 @@ async function measureChance(store: Store, embedder: Embedder, vectors: NoteVect
   const chanceOf = async (latin: boolean, wordings: number): Promise<number> => {
     const nearest: number[] = [];
     for (const question of questions.filter((each) => each.isLatin === latin)) {
-      // Each comparison goes through all vectors: others come in between.
+      // Each comparison goes through all vectors, so other work gets a turn in between.
       await new Promise<void>((resolve) => clock.turn(resolve));
       signal.throwIfAborted();
       nearest.push(table.compare(question.vectors.slice(0, wordings)).nearest(1)[0]?.cosine ?? 0);

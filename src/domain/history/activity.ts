@@ -51,7 +51,7 @@ export interface ActivityPage {
 const heartbeatOp = "renew";
 /** Log pages read for one page of activity. Without a limit, a filter that matches few rows would scan the whole log. */
 const logPagesMax = 3;
-/** A session's id is what gives access to it: looked for by its beginning, it could be guessed letter by letter. */
+/** Knowing a session's id gives access to it, and a search by prefix would let it be guessed letter by letter. */
 const kindsWithPublicNames = ["state", "lease", "workflow", "effect", "checkpoint", "knowledge"] as const satisfies readonly HistoryKind[];
 
 /** Changes, newest first. A page may have fewer items than its limit and still have a next page. */

@@ -35,7 +35,7 @@ export function changeNote(scope: Scope, { name, version, ...change }: NoteChang
           "conflict",
           `The note ${JSON.stringify(name)} was changed since you read it: it has version ${entry.version}, not ${version}; nothing was changed.`,
           {
-            hint: "Read it again and decide about what is there now.",
+            hint: "Read it again and decide based on its current content.",
             details: { name, expected_version: version, actual_version: entry.version },
           },
         );

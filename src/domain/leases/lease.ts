@@ -1,7 +1,7 @@
 import { keyRange } from "../../store/ranges.ts";
 import type { Check, Entry, Range, Revision, Snapshot, Write } from "../../store/store.ts";
 import { leaseKeys } from "../keyspace.ts";
-import { number, object, optional, storedAs, string } from "../stored-record.ts";
+import { number, object, optional, storedAs, string, toStored } from "../stored-record.ts";
 
 /** A held lease. Other views of a lease are subsets of this type. */
 export interface Lease extends StoredHold {
@@ -31,18 +31,22 @@ export interface StoredHold {
   readonly workspace?: string;
 }
 
+/** A hold with every member named, also those that are undefined: code that adds one to the type and forgets it where leases are taken does not compile. */
+type WholeHold = StoredHold & Readonly<Record<keyof StoredHold, unknown>>;
+
 export const holdForm = object<StoredHold>({ holder: string, ttlMs: number, workspace: optional(string) });
 export const toHold = storedAs(holdForm);
 
 /** A waiter's place in the queue. */
 export const toTicket = storedAs(object<Pick<StoredHold, "holder">>({ holder: string }));
 
-/** Builds a live lease from its deadline and its holder. If the holder was not read, the token and start time are those of the last renewal. */
+/** Builds a live lease from its deadline and its holder. If the holder was not read, the token, the start time and all but holder and TTL are those of the last renewal. */
 export function toLease(deadline: Entry, holder: Entry | undefined): Lease {
   const taken = holder ?? deadline;
   return {
     resource: leaseKeys.resourceOf(deadline.key),
-    ...toHold(deadline),
+    ...toHold(taken),
+    ttlMs: toHold(deadline).ttlMs,
     token: taken.revision,
     heldSinceMs: taken.updatedAtMs,
     renewedAtMs: deadline.updatedAtMs,
@@ -81,9 +85,9 @@ export interface HistorySubject {
 }
 
 /** Writes for a new holder. Both keys are written, so the token is this commit's revision. */
-export const takeWrites = (resource: string, holder: string, ttlMs: number, historySubject: HistorySubject, op: string | undefined, workspace?: string): Write[] => [
-  { op: "put", key: leaseKeys.holder(resource), value: { holder, ttlMs, ...(workspace === undefined ? {} : { workspace }) } },
-  extendWrite(resource, holder, ttlMs, historySubject, op),
+export const takeWrites = (resource: string, hold: WholeHold, historySubject: HistorySubject, op: string | undefined): Write[] => [
+  { op: "put", key: leaseKeys.holder(resource), value: toStored(hold) },
+  extendWrite(resource, hold.holder, hold.ttlMs, historySubject, op),
 ];
 
 /**

@@ -41,7 +41,7 @@ export async function acquireLease(scope: Scope, { resource, holder, ttlMs, work
   requireLeaseInput(resource, holder, ttlMs);
   const take = (checks: readonly Check[], alsoWrite: readonly Write[] = []): Decision<AcquireNote, AcquireResult> => ({
     checks,
-    writes: [...alsoWrite, ...takeWrites(resource, holder, ttlMs, historySubjectOf(resource), "acquire", workspace)],
+    writes: [...alsoWrite, ...takeWrites(resource, { holder, ttlMs, workspace }, historySubjectOf(resource), "acquire")],
     note: { holder, token: null },
   });
   const free: readonly Check[] = [

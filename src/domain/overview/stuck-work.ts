@@ -24,7 +24,7 @@ export interface StuckWork {
   readonly abandoned: readonly AbandonedRun[];
   readonly longHeld: readonly LeaseOverview[];
   readonly awaited: readonly LeaseOverview[];
-  /** Effects whose outcome nobody knows, the first of them. */
+  /** The first effects whose outcome is unknown. */
   readonly unknown: readonly EffectView[];
 }
 

@@ -94,7 +94,7 @@ export function ownWork({ mine, others, agent, lapsedLeases }: WorkPicture, { de
     return { title, items };
   });
   const lapsed = lapsedLeases.map(({ resource }) => ({
-    lines: [`- lease ${plainName(resource)} lapsed → lease_acquire ${plainName(resource)} before you go on under it`],
+    lines: [`- lease ${plainName(resource)} lapsed → lease_acquire ${plainName(resource)} before you continue under it`],
     tier: 1,
   }));
   return [...sections, ...(lapsed.length === 0 ? [] : [{ title: "No longer yours", items: lapsed }])];

@@ -94,7 +94,7 @@ export async function readState(scope: Scope, key: string, past: { readonly vers
 
 export interface WaitedState {
   readonly entry?: StateEntry;
-  /** What was waited for has happened; false: the time was up, or somebody ended the wait. */
+  /** True if the awaited change has happened; false if the time was up or the caller ended the wait. */
   readonly hasHappened: boolean;
 }
 
@@ -106,7 +106,7 @@ export async function waitForState(scope: Scope, key: string, versionAbove: numb
   requireKey(key);
   const range = keyRange(stateKeys.key(key));
   const until = scope.clock.nowMs() + timeoutMs;
-  // A function of its own: what it read and did not want is forgotten before the wait, and a thousand waiters for a large value hold none of it.
+  // A separate function, so that a value that was read but not wanted is released before the wait: a thousand waiters for a large value hold none of it.
   let isKnown = wasThere;
   const look = async (): Promise<WaitedState | { readonly seen: Revision; readonly leftMs: number }> => {
     const { entries, revision, nowMs } = await scope.store.read(range);

@@ -48,7 +48,7 @@ export interface WatchBeginning {
 
 /**
  * The same changes, commit by commit, for watchers on other machines: one that was cut off resumes after a whole commit. The values of a commit are read
- * when it is its turn, through the given store, so that whoever meters reads meters these.
+ * when it is its turn, through the given store, so that a metered store meters them too.
  */
 export async function* watchCommits({ store }: Pick<Scope, "store">, { range, after }: WatchBeginning, signal: AbortSignal): AsyncGenerator<StateCommit> {
   for await (const { revision } of store.watch(range, after, signal, { values: false })) {

@@ -75,7 +75,7 @@ async function decideClaim({ store }: Scope, runId: string, agentId: string, ttl
   const after: Run = { ...claimed(run, previous, snapshot.nowMs), indexed: { zone: "claimed", lookAtMs: snapshot.nowMs + ttlMs } };
   return {
     checks: [...checks, { key: leaseKeys.deadline(resource), is: "absent" }],
-    writes: [...runWrites(runId, run, after, "claim"), ...takeWrites(resource, agentId, ttlMs, historySubjectOf(runId), undefined)],
+    writes: [...runWrites(runId, run, after, "claim"), ...takeWrites(resource, { holder: agentId, ttlMs, workspace: undefined }, historySubjectOf(runId), undefined)],
     note: { runId, token: null },
   };
 }

@@ -189,7 +189,7 @@ export function giveBackRun(
       const { run, revision, claim, snapshot } = await requireRun(scope.store, runId);
       const { live } = claim;
       if (live === undefined || isFinished(run) || live.holder !== agentId || (token !== undefined && token !== live.token)) return { answer: { released: false } };
-      // Among the claimed, whoever looks for work finds it when its time has come, as if a claim had lapsed then.
+      // In the index of claimed runs, an agent that looks for work finds it when its time has come, as if a claim had lapsed then.
       const indexed: Run["indexed"] = claimableAfterMs === undefined ? { zone: "ready" } : { zone: "claimed", lookAtMs: snapshot.nowMs + Math.ceil(claimableAfterMs) };
       return {
         checks: [{ key: workflowKeys.run(runId), revision }],

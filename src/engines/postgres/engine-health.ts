@@ -54,7 +54,7 @@ export function healthOf({ answers, space, ...from }: HealthSources): EngineHeal
     schema_version: Number(version[0]),
     encrypted: from.isEncrypted,
     pooler_between: !from.isDirect,
-    notifications: from.isListening === undefined ? "not asked for yet" : from.isListening ? "arrive" : "do not arrive: polling",
+    notifications: from.isListening === undefined ? "not requested yet" : from.isListening ? "arrive" : "do not arrive: polling",
     connections: from.connections,
     deadline_ms: from.deadlineMs,
     round_trip_ms: Math.round(from.roundTripMs * 10) / 10,
@@ -69,13 +69,13 @@ export function healthOf({ answers, space, ...from }: HealthSources): EngineHeal
   };
   const isSynced = setting.fsync !== "off";
   const replicas = setting.synchronous_standby_names
-    ? "and on the synchronous standbys that the server names"
+    ? "and on the synchronous standbys that the server's settings name"
     : "on this server only: a replica promoted after a failure may lack the last commits";
   return {
     engine: "postgres",
     durability: isSynced
-      ? `an acknowledged write is in PostgreSQL's log on disk (fsync) before it is answered: it survives the end of any process and a loss of power, ${replicas}`
-      : "an acknowledged write survives the end of any Holdfast process; a crash of the server's machine can lose it and damage the store (fsync is off)",
+      ? `an acknowledged write is in PostgreSQL's log on disk (fsync) before it is answered: it survives a crash of any process and a loss of power, ${replicas}`
+      : "an acknowledged write survives a crash of any Holdfast process; a crash of the server's machine can lose it and damage the store (fsync is off)",
     facts,
     warnings: [
       ...warningsOf(setting, isSuperuser),
@@ -102,7 +102,7 @@ function rightsWarnings(schema: string, [role, rights, tables]: MissingRights): 
   return [
     {
       about: "rights",
-      says: `The role ${role} lacks ${rights} on ${tables}: commits, or some of them, will be refused. GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA ${schema} TO ${role}, as their owner.`,
+      says: `The role ${role} lacks ${rights} on ${tables}: some or all commits will be refused. GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA ${schema} TO ${role}, as their owner.`,
     },
   ];
 }
@@ -112,12 +112,12 @@ function clockWarnings({ nowMs, hostMs }: PgNamespaceRow, differenceMs: number):
   if (nowMs - hostMs > clockApartMaxMs)
     warnings.push({
       about: "clock",
-      says: `The store's clock is ${Math.round((nowMs - hostMs) / 1_000)} s ahead of the server's: expiry times stand still until the server catches up. Check the server's clock.`,
+      says: `The store's clock is ${Math.round((nowMs - hostMs) / 1_000)} s ahead of the server's: nothing expires until the server catches up. Check the server's clock.`,
     });
   if (Math.abs(differenceMs) > clockApartMaxMs)
     warnings.push({
       about: "clock",
-      says: `The server's clock and this machine's are ${Math.round(Math.abs(differenceMs) / 1_000)} s apart. Expiry goes by the server's; check both against a time server.`,
+      says: `The server's clock and this machine's are ${Math.round(Math.abs(differenceMs) / 1_000)} s apart. Expiry follows the server's clock; check both against a time server.`,
     });
   return warnings;
 }
@@ -129,7 +129,7 @@ function historyWarnings(space: PgNamespaceRow, identity: string | null): Engine
   if (last !== undefined)
     warnings.push({
       about: "history",
-      says: `History went back to revision ${last[0]} (a replica was promoted or a backup restored); the namespace went on above ${base}. Commits after ${last[0]} on the lost history are gone; no revision, version or token is given twice.`,
+      says: `History went back to revision ${last[0]} (a replica was promoted or a backup restored); the namespace continued above ${base}. Commits after ${last[0]} on the lost history are gone; no revision, version or token is issued twice.`,
     });
   if (isServedByOther(space, identity))
     warnings.push({

@@ -60,7 +60,7 @@ async function loadDriver(): Promise<typeof import("pg")> {
   try {
     return (await import("pg")).default as typeof import("pg");
   } catch (error) {
-    throw new HoldfastError("store_unsupported", "The package pg, which speaks to PostgreSQL, is not installed.", { hint: "npm install pg", cause: error });
+    throw new HoldfastError("store_unsupported", "The package pg, the driver for PostgreSQL, is not installed.", { hint: "npm install pg", cause: error });
   }
 }
 

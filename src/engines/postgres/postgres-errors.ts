@@ -17,7 +17,7 @@ interface Meaning {
 
 const unavailable = (says: string, hint: string): Meaning => ({ code: "unavailable", says, hint });
 const unsupported = (says: string, hint: string): Meaning => ({ code: "store_unsupported", says, hint });
-const damaged = (says: string): Meaning => ({ code: "store_damaged", says: `${says} Nothing was overwritten.`, hint: "Restore a backup, or name another store or schema." });
+const damaged = (says: string): Meaning => ({ code: "store_damaged", says: `${says} Nothing was overwritten.`, hint: "Restore a backup, or choose another store or schema." });
 
 const signIn = unsupported(
   "PostgreSQL rejected this user.",
@@ -25,41 +25,41 @@ const signIn = unsupported(
 );
 const rights = unsupported(
   "The database role lacks a right that Holdfast needs.",
-  "As an owner of the database: CREATE SCHEMA holdfast AUTHORIZATION the_role; or, where the tables exist: GRANT USAGE ON SCHEMA holdfast TO the_role; GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA holdfast TO the_role (with the schema named in the URL).",
+  "As the owner of the database: CREATE SCHEMA holdfast AUTHORIZATION the_role; or, if the tables exist: GRANT USAGE ON SCHEMA holdfast TO the_role; GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA holdfast TO the_role (with the schema named in the URL).",
 );
-const retried = unavailable("Other work in the database kept getting in the way; nothing was changed.", "Try again.");
+const retried = unavailable("The transaction kept conflicting with other work in the database; nothing was changed.", "Try again.");
 const starting = unavailable("PostgreSQL is starting up, shutting down or in recovery; nothing was changed.", "Try again shortly.");
 
 /** By SQLSTATE: first the whole code, then its class. */
 const meanings: Readonly<Record<string, Meaning>> = {
   "25006": unavailable(
     "This PostgreSQL is read-only (a replica, or default_transaction_read_only is on); nothing was changed.",
-    "Name the primary in the store's URL, or take default_transaction_read_only back.",
+    "Name the primary in the store's URL, or turn default_transaction_read_only off.",
   ),
-  "25P03": unavailable("The transaction stood still for too long and PostgreSQL ended it; nothing was changed.", "Try again."),
+  "25P03": unavailable("The transaction was idle for too long and PostgreSQL ended it; nothing was changed.", "Try again."),
   "28000": signIn,
   "28P01": signIn,
   "3D000": unsupported("The database named in the store's URL does not exist.", "Create it (createdb NAME), or name another one."),
   "3F000": damaged("The store's schema is gone."),
   "40001": retried,
-  // Of a commit it is `outcomeUnknown`; everything else may be asked twice.
+  // For a commit this becomes `outcomeUnknown`; everything else is safe to repeat.
   "40003": unavailable("PostgreSQL does not know whether a statement took effect.", "Try again."),
   "40P01": retried,
   "42501": rights,
   "42P01": damaged("A table of the store is missing."),
-  "42703": damaged("A table of the store has not the columns it should have."),
+  "42703": damaged("A table of the store does not have the expected columns."),
   "53100": { code: "storage_full", says: "The disk of the PostgreSQL server is full; nothing was changed.", hint: "Free some space there and try again; no restart is needed." },
   "53300": unavailable("PostgreSQL accepts no more connections; nothing was changed.", "Lower pool= in the store's URL, or raise max_connections on the server."),
   "55P03": unavailable("Other processes kept the namespace busy for too long; nothing was changed.", "Try again."),
-  "57014": unavailable("PostgreSQL broke the query off, by its own time limit or by request; nothing was changed.", "Try again."),
+  "57014": unavailable("PostgreSQL canceled the query because of its own time limit or a request; nothing was changed.", "Try again."),
   "57P01": starting,
   "57P02": starting,
   "57P03": starting,
-  "53": unavailable("PostgreSQL is short of a resource; nothing was changed.", "Look at the server's log."),
+  "53": unavailable("PostgreSQL has run out of a resource; nothing was changed.", "See the server's log."),
   "08": unavailable("The connection to PostgreSQL failed; nothing was changed.", "Check host, port and network."),
-  "58": unavailable("PostgreSQL met an error of its system or disk; nothing was changed.", "Look at the server's log."),
+  "58": unavailable("PostgreSQL reported a system or disk error; nothing was changed.", "See the server's log."),
   XX001: damaged("PostgreSQL reports damaged data in the store."),
-  XX002: damaged("PostgreSQL reports a damaged index of the store."),
+  XX002: damaged("PostgreSQL reports a damaged index in the store."),
 };
 
 const unreachable: ReadonlySet<string> = new Set([
@@ -103,35 +103,35 @@ function meaningOf(error: unknown): Meaning {
   const known = state === undefined ? undefined : (meanings[state] ?? meanings[state.slice(0, 2)]);
   if (known !== undefined) return known;
   if (state !== undefined)
-    return { code: "internal", says: `PostgreSQL failed in a way that Holdfast does not know (SQLSTATE ${state}).`, hint: "The log has the server's words." };
+    return { code: "internal", says: `PostgreSQL returned an error that Holdfast does not recognize (SQLSTATE ${state}).`, hint: "The server's own message is in the log." };
   if (error instanceof DeadlineError)
-    return unavailable("PostgreSQL did not answer in time; nothing was changed.", "Check the server and the network; deadline= in the store's URL says how long is waited.");
+    return unavailable("PostgreSQL did not answer in time; nothing was changed.", "Check the server and the network; deadline= in the store's URL sets how long Holdfast waits.");
   const { code, message } = error as { readonly code?: unknown; readonly message: string };
   if (typeof code === "string" && unreachable.has(code))
-    return unavailable(`PostgreSQL cannot be reached (${code}); nothing was changed.`, "Check that the server runs, and host and port in the store's URL.");
+    return unavailable(`PostgreSQL cannot be reached (${code}); nothing was changed.`, "Check that the server is running, and the host and port in the store's URL.");
   if (typeof code === "string" && refusedTls.test(code))
     return unsupported(`The server's TLS certificate was not accepted (${code}).`, "Name the certificate authority with sslrootcert=FILE, or see sslmode= in docs/engines.md.");
   // The driver provides no code for these two.
   if (/does not support SSL/.test(message))
-    return unsupported("The server does not accept TLS connections, but the store's URL requires TLS.", "Turn TLS on there, or write sslmode=disable.");
+    return unsupported("The server does not accept TLS connections, but the store's URL requires TLS.", "Turn on TLS there, or add sslmode=disable to the URL.");
   if (/^SASL/.test(message)) return signIn;
   return unavailable("The connection to PostgreSQL was lost; nothing was changed.", "Try again.");
 }
 
 export const outcomeUnknown = (cause: unknown): HoldfastError =>
-  new HoldfastError("outcome_unknown", "PostgreSQL did not confirm that the commit is durable: it may or may not have happened.", {
-    hint: "Ask again with the same request key, or read.",
+  new HoldfastError("outcome_unknown", "PostgreSQL did not confirm that the commit is durable: it may or may not have taken effect.", {
+    hint: "Retry with the same request key, or read.",
     cause,
   });
 
 export const unknownUser = (cause: unknown): HoldfastError =>
   new HoldfastError("store_unsupported", "The store's URL names no user, and PostgreSQL rejected the user from the environment (PGUSER, otherwise the system's user).", {
-    hint: "Write the user into the URL: postgres://USER:PASSWORD@HOST:5432/DATABASE.",
+    hint: "Put the user in the URL: postgres://USER:PASSWORD@HOST:5432/DATABASE.",
     cause,
   });
 
 export const foreignError = (schema: string): HoldfastError =>
   new HoldfastError("store_damaged", `The schema ${schema} holds tables that are not Holdfast's. Nothing was changed.`, {
-    hint: "Name a schema of its own with ?schema=NAME in the store's URL.",
+    hint: "Choose a separate schema with ?schema=NAME in the store's URL.",
     details: { foreign: true },
   });

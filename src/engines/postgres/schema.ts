@@ -130,7 +130,7 @@ function requireKnown(rows: readonly (readonly unknown[])[], tables: Tables, new
   if (!Number.isInteger(version)) throw foreignError(tables.schema);
   if (version > newest)
     throw new HoldfastError("store_newer", `The store has schema ${version}; this Holdfast knows schemas up to ${newest}. Nothing was changed.`, {
-      hint: "Upgrade Holdfast, or name another store with --store.",
+      hint: "Upgrade Holdfast, or choose another store with --store.",
       details: { schema_version: version, newest_known: newest },
     });
   return version;
@@ -140,6 +140,6 @@ function requireWhole(present: readonly string[], tables: Tables): void {
   const missing = names.filter((name) => !present.includes(name));
   if (missing.length > 0)
     throw new HoldfastError("store_damaged", `Tables are missing from the schema ${tables.schema}: ${missing.join(", ")}. Nothing was changed.`, {
-      hint: "Restore a backup of the database, or name another schema.",
+      hint: "Restore a backup of the database, or choose another schema.",
     });
 }

@@ -62,7 +62,7 @@ function decode(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
-    throw invalidInput("store", "has a % that begins no escape; a literal % is written %25");
+    throw invalidInput("store", "contains a % that is not followed by two hexadecimal digits; write % itself as %25");
   }
 }
 
@@ -75,7 +75,7 @@ function schemaOf(name: string): string {
 function connectionsOf(text: string): number {
   const count = Number(text);
   if (!/^\d+$/.test(text) || count < 1 || count > 100)
-    throw invalidInput("store", "pool must be a whole number from 1 to 100: connections of one process, beside one that listens");
+    throw invalidInput("store", "pool must be a whole number from 1 to 100: the connections of one process, not counting the one that listens");
   return count;
 }
 

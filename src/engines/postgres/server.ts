@@ -30,7 +30,7 @@ export async function openServerSession(pg: typeof import("pg"), settings: Serve
     const [version, versionNumber, isInRecovery, processId] = (answer as StatementResult).rows[0] as unknown as [string, number, boolean, number];
     if (versionNumber < oldest)
       throw new HoldfastError("store_unsupported", `The server is PostgreSQL ${version}; Holdfast needs ${Math.floor(oldest / 10_000)} or newer.`, {
-        hint: "Upgrade the server, or name another store.",
+        hint: "Upgrade the server, or choose another store.",
       });
     if (isInRecovery)
       throw new HoldfastError("unavailable", "This PostgreSQL is in recovery (a replica, or a backup being restored) and accepts no writes; nothing was changed.", {

@@ -76,22 +76,22 @@ function durabilityOf(servers: readonly RedisServerFacts[], { waitReplicas, wait
   const failover = !canFailOver
     ? ""
     : waitReplicas > 0
-      ? `; ${many} confirmed it too, so that it survives a failover to one of those`
+      ? `; ${many} confirmed it too, so it survives a failover to one of those`
       : "; a failover to a replica may lose the last acknowledged writes (wait_replicas=N waits for them)";
   if (waitAof) return `an acknowledged write is on the disk of the primary${waitReplicas > 0 ? ` and of ${many}` : ""} (WAITAOF)${waitReplicas > 0 ? "" : failover}`;
   switch (weakestFsync(servers)) {
     case "always":
       if (skipsInRewrite(servers))
         return `an acknowledged write is on disk (appendfsync always), except while the server rewrites its log or writes a snapshot (no-appendfsync-on-rewrite yes): a loss of power then may lose the last half minute or more${failover}`;
-      return `an acknowledged write is on disk (appendfsync always) before it is answered: it survives the end of any process and a loss of power${failover}`;
+      return `an acknowledged write is on disk (appendfsync always) before it is answered: it survives a crash of any process and a loss of power${failover}`;
     case "everysec":
-      return `an acknowledged write is on disk within two seconds (appendfsync everysec): a crash of the server or a loss of power may lose what came in them${failover}`;
+      return `an acknowledged write is on disk within two seconds (appendfsync everysec): a crash of the server or a loss of power may lose the writes of those seconds${failover}`;
     case "no":
-      return `an acknowledged write is on disk when the system sees fit (appendfsync no): a loss of power may lose the last half minute or more${failover}`;
+      return `the operating system decides when an acknowledged write reaches the disk (appendfsync no): a loss of power may lose the last half minute or more${failover}`;
     case "no log of writes":
       return servers.some(({ aof, save }) => !aof && save === "")
-        ? "none: the server keeps nothing on disk, a restart loses everything"
-        : `an acknowledged write is in the server's memory; a restart or a loss of power loses what came after the last snapshot${failover}`;
+        ? "none: the server keeps nothing on disk, so a restart loses everything"
+        : `an acknowledged write is in the server's memory; a restart or a loss of power loses everything since the last snapshot${failover}`;
     default:
       return `cannot be checked: the server forbids reading its settings (CONFIG GET)${failover}`;
   }
@@ -101,7 +101,7 @@ function durabilityWarnings(servers: readonly RedisServerFacts[], { waitReplicas
   const warnings: EngineWarning[] = [];
   const warn = (says: string): void => void warnings.push({ about: "durability", says });
   const fsync = weakestFsync(servers);
-  if (fsync === "no log of writes") warn("The server has no log of writes: what came after the last snapshot is lost by a restart. Set appendonly yes and appendfsync always.");
+  if (fsync === "no log of writes") warn("The server has no log of writes: a restart loses everything since the last snapshot. Set appendonly yes and appendfsync always.");
   else if (fsync === "cannot be checked")
     warn(
       "The server forbids reading its settings (CONFIG GET), so Holdfast cannot check whether acknowledged writes are on disk. Ask its operator to set appendonly yes and appendfsync always.",
@@ -116,7 +116,7 @@ function durabilityWarnings(servers: readonly RedisServerFacts[], { waitReplicas
       "no-appendfsync-on-rewrite is yes: while the server rewrites its log or writes a snapshot, nothing is synced, and acknowledged writes of that time can be lost. Set it to no (CONFIG SET no-appendfsync-on-rewrite no, and in the configuration file).",
     );
   if (waitReplicas === 0 && (topology !== "single" || servers.some(({ replicas }) => replicas > 0)))
-    warn("Replicas are not waited for: a failover may lose acknowledged writes. Add wait_replicas=1 to the store's URL, and min-replicas-to-write 1 to the server's settings.");
+    warn("Writes do not wait for replicas: a failover may lose acknowledged writes. Add wait_replicas=1 to the store's URL, and min-replicas-to-write 1 to the server's settings.");
   return warnings;
 }
 
@@ -126,7 +126,7 @@ function otherWarnings(servers: readonly RedisServerFacts[], { facts, clockDiffe
   if (evicting !== undefined)
     warnings.push({
       about: "eviction",
-      says: `maxmemory-policy is ${evicting.evictionPolicy}: when memory runs short the server removes parts of the store. Set it to noeviction.`,
+      says: `maxmemory-policy is ${evicting.evictionPolicy}: when memory runs short, the server removes parts of the store. Set it to noeviction.`,
     });
   const full = servers.find(({ usedMemoryBytes, maxmemoryBytes }) => maxmemoryBytes > 0 && usedMemoryBytes >= maxmemoryBytes * memoryShareMax);
   if (full !== undefined)
@@ -143,7 +143,7 @@ function otherWarnings(servers: readonly RedisServerFacts[], { facts, clockDiffe
   if (gap !== undefined)
     warnings.push({
       about: "history",
-      says: `The history went back, or may have, ${facts.gaps.length === 1 ? "once" : `${facts.gaps.length} times`} (a failover, or a restart that may have lost writes): last to revision ${gap[0]}, and it went on above ${gap[1]}, so that no revision or token is given twice. Writes acknowledged in between may be lost.`,
+      says: `The history went back, or may have, ${facts.gaps.length === 1 ? "once" : `${facts.gaps.length} times`} (a failover, or a restart that may have lost writes): last to revision ${gap[0]}; it then continued above ${gap[1]}, so that no revision or token is issued twice. Writes acknowledged in between may be lost.`,
     });
   if (shownRevision > facts.revision)
     warnings.push({

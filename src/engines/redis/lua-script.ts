@@ -70,12 +70,12 @@ export function luaScript<B extends Basis, const Name extends string = never>(
 function resolveNames(code: string, named: readonly string[]): string {
   const argument = (name: string): string => {
     if (name === "rest") return String(named.length + 1);
-    if (!named.includes(name)) throw new RangeError(`A script names the argument ${name}, which it is not given.`);
+    if (!named.includes(name)) throw new RangeError(`A script names the argument ${name}, which it does not receive.`);
     return `ARGV[${named.indexOf(name) + 1}]`;
   };
   const constant = (name: string): string => {
     const value = constants[name];
-    if (value === undefined) throw new RangeError(`A script names the constant ${name}, which there is none of.`);
+    if (value === undefined) throw new RangeError(`A script names the constant ${name}, which does not exist.`);
     return JSON.stringify(value);
   };
   return code.replaceAll(/\b(ARG|CONST)\.(\w+)/g, (_, table: string, name: string) => (table === "ARG" ? argument(name) : constant(name)));

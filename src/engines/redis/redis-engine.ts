@@ -75,7 +75,10 @@ async function loadDriver(): Promise<Driver> {
   try {
     return await import("ioredis");
   } catch (cause) {
-    throw new HoldfastError("store_unsupported", "The driver for Redis is not installed.", { hint: "Install it beside Holdfast: npm install ioredis@6", cause });
+    throw new HoldfastError("store_unsupported", "The driver for Redis is not installed.", {
+      hint: "Install it in the folder where Holdfast is installed: npm install ioredis@6",
+      cause,
+    });
   }
 }
 
@@ -119,11 +122,11 @@ class RedisEngine implements Engine {
     const version = Number(found);
     if (!Number.isSafeInteger(version) || version < 1)
       throw new HoldfastError("store_damaged", "The key that holds the store's schema version has an unexpected value. Nothing was overwritten.", {
-        hint: "Another program may use the same prefix: name another with prefix= in the store's URL.",
+        hint: "Another program may use the same prefix: choose another with prefix= in the store's URL.",
       });
     if (version > schemaVersion)
       throw new HoldfastError("store_newer", `The store has schema ${version}; this Holdfast knows schemas up to ${schemaVersion}. Nothing was changed.`, {
-        hint: "Upgrade Holdfast, or name another store with --store.",
+        hint: "Upgrade Holdfast, or choose another store with --store.",
         details: { schema_version: version, newest_known: schemaVersion },
       });
   }
@@ -160,7 +163,7 @@ class RedisEngine implements Engine {
     if (reply[0] === "full") throw revisionsUsedUp();
     if (reply[0] === "sealed") {
       requireUnsealed(JSON.parse(reply[1] as string) as Seal, "commit");
-      throw new HoldfastError("internal", "A namespace was refused for a seal that forbids nothing.");
+      throw new HoldfastError("internal", "A namespace was refused because of a seal that forbids nothing.");
     }
     const [now, revision, raw, leapt] = reply as CommitDone;
     const nowMs = Number(now);

@@ -15,10 +15,10 @@ export const replyCode = (error: unknown): string => (isReply(error) ? (/^[A-Z]+
 
 /** Replies that prove that nothing was executed, from a server that will be ready soon or is no longer the right one. */
 const passing = new Set(["LOADING", "CLUSTERDOWN", "TRYAGAIN", "READONLY", "MASTERDOWN", "BUSY"]);
-export const isPassing = (error: unknown): boolean => passing.has(replyCode(error)) || isOnItsWay(error);
+export const isPassing = (error: unknown): boolean => passing.has(replyCode(error)) || isSlotMoving(error);
 
 /** A script accessed a key of a slot that is moving to another node; scripts check for that before they write. */
-const isOnItsWay = (error: unknown): boolean => isReply(error) && error.message.includes("access a non local key");
+const isSlotMoving = (error: unknown): boolean => isReply(error) && error.message.includes("access a non local key");
 
 /** After these replies, another server may have become the right one. */
 export const isWrongServer = (error: unknown): boolean => ["READONLY", "MASTERDOWN"].includes(replyCode(error));
@@ -135,7 +135,7 @@ export function translateReply(cause: Error, prefix: string): HoldfastError {
       return unsupported("The Redis user lacks a right that Holdfast needs.", rightsHint(prefix));
     case "WRONGTYPE":
       return new HoldfastError("store_damaged", "A key under the store's prefix has a type that Holdfast does not use there. Nothing was overwritten.", {
-        hint: "Another program may use the same prefix: name another with prefix= in the store's URL.",
+        hint: "Another program may use the same prefix: choose another with prefix= in the store's URL.",
         cause,
       });
     case "HOLDFAST":
@@ -156,7 +156,7 @@ function translateText(cause: Error, prefix: string): HoldfastError {
       hint: "Correct them; special characters are written as %XX.",
       cause,
     });
-  if (isOnItsWay(cause)) return unavailable("A slot of the Redis Cluster is being moved to another node", "Try again when it has moved.", cause);
+  if (isSlotMoving(cause)) return unavailable("A slot of the Redis Cluster is being moved to another node", "Try again when it has moved.", cause);
   if (/max number of clients/.test(text))
     return unavailable("Redis has as many connections as maxclients allows", "Raise maxclients or close other programs' connections; try again.", cause);
   if (/DB index is out of range|invalid DB index/.test(text))

@@ -87,7 +87,7 @@ function readAddresses(text: string, defaultPort: number, single: boolean): read
     if (host === undefined || (port !== undefined && (Number(port) < 1 || Number(port) > 65_535))) throw invalidInput("store", "every host must be NAME, NAME:PORT or [IPV6]:PORT");
     return { host, port: port === undefined ? defaultPort : Number(port) };
   });
-  if (single && addresses.length > 1) throw invalidInput("store", "redis:// takes one host; several are for redis+cluster:// and redis+sentinel://");
+  if (single && addresses.length > 1) throw invalidInput("store", "redis:// takes one host; use redis+cluster:// or redis+sentinel:// for several");
   return addresses;
 }
 
@@ -100,7 +100,7 @@ function readDatabase(steps: readonly string[], topology: RedisSettings["topolog
 
 /** An unescaped question mark in a password makes the rest look like a setting, so only text that can be a name is shown. */
 const settingSaid = (name: string): string =>
-  /^[a-z_]{1,40}$/.test(name) ? `unknown setting ${JSON.stringify(name)}` : "has a setting without a proper name (a ? in a password is written %3F)";
+  /^[a-z_]{1,40}$/.test(name) ? `unknown setting ${JSON.stringify(name)}` : "has a setting without a valid name (write ? in a password as %3F)";
 
 function readSettings(query: string): Partial<Record<Setting, string>> {
   const settings: Partial<Record<Setting, string>> = {};

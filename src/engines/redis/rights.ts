@@ -7,8 +7,8 @@ const inScripts =
     " ",
   );
 /**
- * Other commands. `config|get` only to check the settings, `cluster|slots` and `asking` only in a cluster, `select` only for a database other than 0, the waits only
- * if the URL requests them.
+ * Other commands. `config|get` only to check the settings, `cluster|slots` and `asking` only in a cluster, `select` only for a database other than 0, `wait` and
+ * `waitaof` only if the URL requests them.
  */
 const besides = "eval evalsha info time hsetnx xread sadd sismember smembers config|get cluster|slots asking select wait waitaof".split(" ");
 

@@ -96,7 +96,7 @@ export function requireUsable(facts: RedisServerFacts, { topology, allowLoss, wa
   const otherwise = "or add allow_loss=1 to the store's URL to use it all the same";
   if (facts.evictionPolicy !== "noeviction" && facts.evictionPolicy !== "")
     throw unsupported(
-      `The server's maxmemory-policy is ${facts.evictionPolicy}: when memory runs short it would silently remove parts of the store.`,
+      `The server's maxmemory-policy is ${facts.evictionPolicy}: when memory runs short, it would silently remove parts of the store.`,
       `Set it to noeviction (CONFIG SET maxmemory-policy noeviction, and in the configuration file), ${otherwise}.`,
     );
   if (!facts.aof && facts.save === "")

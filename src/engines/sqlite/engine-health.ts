@@ -26,13 +26,13 @@ export function healthOf(driver: SqliteDriver, path: string, space: SqliteNamesp
   if (aheadMs > clockAheadMaxMs)
     warnings.push({
       about: "clock",
-      says: `The store's clock is ${Math.round(aheadMs / 1_000)} s ahead of this machine's: expiry times stand still until the machine catches up. Check the machine's clock.`,
+      says: `The store's clock is ${Math.round(aheadMs / 1_000)} s ahead of this machine's: nothing expires until the machine catches up. Check the machine's clock.`,
     });
   if (file !== undefined && process.platform !== "win32" && (file.mode & 0o077) !== 0)
     warnings.push({ about: "file mode", says: "Other users of this machine may open the store's file; set its mode to 0600." });
   return {
     engine: "sqlite",
-    durability: "an acknowledged write is on disk (fsync) before it is answered: it survives the end of any process and a loss of power",
+    durability: "an acknowledged write is on disk (fsync) before it is answered: it survives a crash of any process and a loss of power",
     facts: {
       driver: driver.name,
       sqlite_version: driver.sqliteVersion,

@@ -18,7 +18,7 @@ export const checkedWholeBytes = 1_048_576;
 /** The checks that must pass before a store is used. */
 export function requireSound(connection: Connection, isOwnSchema: boolean, wholeBytesMax: number): void {
   connection.reading(() => {
-    if (isOwnSchema && readSchemaSum(connection.database) !== schemaSum) throw damagedError("The store's tables are not as they were made.");
+    if (isOwnSchema && readSchemaSum(connection.database) !== schemaSum) throw damagedError("The store's tables differ from those that Holdfast creates.");
     readSpaces(connection);
     if (Number(readPragma(connection.database, "page_count")) * Number(readPragma(connection.database, "page_size")) > wholeBytesMax) return;
     const [problem] = checkPages(connection.database, 1);

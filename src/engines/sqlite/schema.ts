@@ -109,7 +109,7 @@ function requireOurs(database: SqlDatabase, newest: number): number {
   if (readPragma(database, "application_id") !== applicationId) throw foreignError();
   if (version > newest)
     throw new HoldfastError("store_newer", `The store has schema ${version}; this Holdfast knows schemas up to ${newest}. Nothing was changed.`, {
-      hint: "Upgrade Holdfast, or name another store with --store.",
+      hint: "Upgrade Holdfast, or choose another store with --store.",
       details: { schema_version: version, newest_known: newest },
     });
   if (version < 1 || tables.some((table) => !present.includes(table))) throw damagedError("The store's tables are not complete.");

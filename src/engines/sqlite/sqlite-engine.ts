@@ -49,7 +49,7 @@ export async function openSqliteEngine(options: SqliteEngineOptions): Promise<En
   const path = prepareStoreFile(named, options.fileSystemType);
   const store = new StoreConnection({ driver, path, fileWatch: new StoreFileWatch(path, named), clock, log, migrations, checkedWholeBytes });
   try {
-    // The whole open is retried: with many processes on a new file, every step can meet a lock.
+    // The whole open is retried: with many processes on a new file, any step can run into a lock.
     await store.perform(() => undefined);
   } catch (error) {
     await store.close();
@@ -174,6 +174,6 @@ class SqliteRows implements Rows {
 /** Only a search pauses, so other work ends in one step. */
 function runThrough<T>(work: Work<T>): T {
   const step = work.next();
-  if (!step.done) throw new RangeError("Work waits for something that is there already.");
+  if (!step.done) throw new RangeError("Work on rows waited for an answer that it already had.");
   return step.value;
 }

@@ -76,11 +76,11 @@ export function translateSqliteError(error: unknown): HoldfastError {
     case primary.readonly:
     case primary.cantopen:
       return new HoldfastError("store_unsupported", "The store's file or folder cannot be opened for writing.", {
-        hint: "Give the user that runs Holdfast write access to the file and its folder, or name another place with --store.",
+        hint: "Give the user that runs Holdfast write access to the file and its folder, or choose another path with --store.",
         cause: error,
       });
     default:
-      return new HoldfastError("internal", "SQLite failed in a way that Holdfast does not know.", { cause: error });
+      return new HoldfastError("internal", "SQLite returned an error that Holdfast does not recognize.", { cause: error });
   }
 }
 
@@ -90,9 +90,9 @@ export const busyTooLong = (cause?: unknown): HoldfastError =>
 /** The file is intact but belongs to another program. It is left unchanged, and `details.foreign` reports this to callers that can handle it. */
 export const foreignError = (): HoldfastError =>
   new HoldfastError("store_damaged", "The file is a database of another program, not a Holdfast store. Nothing was overwritten.", {
-    hint: "Name another store with --store. `holdfast import` reads the files of the systems that Holdfast replaces.",
+    hint: "Choose another store with --store. `holdfast import` reads the files of the systems that Holdfast replaces.",
     details: { foreign: true },
   });
 
 export const damagedError = (what: string, cause?: unknown): HoldfastError =>
-  new HoldfastError("store_damaged", `${what} Nothing was overwritten.`, { hint: "Restore a backup to this place, or name another store with --store.", cause });
+  new HoldfastError("store_damaged", `${what} Nothing was overwritten.`, { hint: "Restore a backup to this path, or choose another store with --store.", cause });

@@ -210,7 +210,7 @@ export class StoreConnection {
       return translateSqliteError(cause);
     } catch {
       return new HoldfastError("outcome_unknown", "The disk failed while a commit was being made durable.", {
-        hint: "Check the disk, then read, or ask again with the same request key.",
+        hint: "Check the disk, then read, or retry with the same request key.",
         cause,
       });
     }

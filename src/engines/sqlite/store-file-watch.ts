@@ -142,10 +142,10 @@ export class StoreFileWatch {
 }
 
 const lostWords: Readonly<Record<Exclude<FileState, "in place">, string>> = {
-  gone: "The store's file was removed or moved away while in use; nothing was changed. Put it, or a backup, back in its place; to begin with an empty store, restart this server.",
+  gone: "The store's file was removed or moved away while in use; nothing was changed. Put it or a backup back; to start with an empty store, restart this server.",
   replaced:
-    "The store's file was replaced by another one while in use; nothing was changed. Try again in a few seconds: a whole Holdfast store is then taken into use. Otherwise put a backup in its place.",
-  elsewhere: "The store's path leads to another file since this server started; nothing was changed. Restart this server, or lead the path back.",
+    "The store's file was replaced by another one while in use; nothing was changed. Try again in a few seconds: if it is a complete Holdfast store, it is then used. Otherwise put a backup in its place.",
+  elsewhere: "The store's path has led to another file since this server started; nothing was changed. Restart this server, or restore the path.",
   bare: "A file that belongs to the store (-wal or -shm) was removed while in use; nothing was changed. Stop every server on this store, then start them again.",
   mixed: "A file that belongs to the store (-wal or -shm) was replaced while in use; nothing was changed. Stop every server on this store, then start them again.",
 };
@@ -155,5 +155,5 @@ export const lostError = (fileState: Exclude<FileState, "in place">): HoldfastEr
 
 export const lostCommitError = (): HoldfastError =>
   new HoldfastError("outcome_unknown", "The store's file was removed or replaced while a commit was being made.", {
-    hint: "Put the file, or a backup, back in its place; then read, or ask again with the same request key.",
+    hint: "Put the file or a backup back; then read, or retry with the same request key.",
   });

@@ -70,7 +70,7 @@ export function prepareStoreFile(path: string, fileSystemType: FileSystemType = 
   } catch (error) {
     if (error instanceof HoldfastError) throw error;
     throw new HoldfastError("store_unsupported", "The store's file or folder cannot be created or read.", {
-      hint: "Give the user that runs Holdfast access to the folder, or name another place with --store.",
+      hint: "Give the user that runs Holdfast access to the folder, or choose another path with --store.",
       details: { reason: (error as NodeJS.ErrnoException).code ?? "unknown" },
       cause: error,
     });
@@ -91,7 +91,7 @@ function requireFile(path: string): void {
   if (found.isFile()) return;
   if (found.isDirectory()) throw new HoldfastError("store_unsupported", "The store's path is a folder.", { hint: "Name a file, for example sqlite:FOLDER/holdfast.db" });
   throw new HoldfastError("store_unsupported", "The store's path is a pipe, a socket or a device, not a file.", {
-    hint: "Name a file of its own, for example sqlite:FOLDER/holdfast.db",
+    hint: "Name a regular file, for example sqlite:FOLDER/holdfast.db",
   });
 }
 

@@ -19,7 +19,7 @@ export async function stuckFindings(base: ToolBase): Promise<Finding[]> {
       "effects",
       unknown.map((effect) => `${effect.name ?? effect.tool} (${effect.id}, begun ${formatDuration(nowMs - effect.begunAtMs)} ago)`),
       "no effect has an unknown outcome",
-      (list) => `it is not known whether these took place: ${list}`,
+      (list) => `it is unknown whether these took place: ${list}`,
       "Find out what happened, then run: holdfast effect resolve ID --as done|failed",
     ),
     finding(

@@ -16,7 +16,7 @@ import { oneOf, pageSize, readQuery, requiredText, text } from "./read-query.ts"
 const cursorBytesMax = 2_048;
 const reasonCharactersMax = 1_000;
 
-/** The page shows everything that a list knows of an effect but where it was begun: a member that the row lacks does not compile. */
+/** The page shows every member of a listed effect except where it was begun: a member that the row lacks does not compile. */
 export const toEffectRow = ({ workspace: _, ...effect }: EffectView): EffectRow => {
   const shown: EffectRow = effect;
   return shown;

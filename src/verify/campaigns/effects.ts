@@ -23,12 +23,12 @@ export interface EffectsSize {
 const listMax = 1_000;
 /** Lines of a worker before it is killed or stopped: from its claim to the end of its second effect. */
 const linesMax = 6;
-/** A worker stopped in the middle of a transaction keeps the file locked; it is let out of it when its successor waits this long. */
+/** A worker stopped in the middle of a transaction keeps the file locked; it is continued when its successor has waited this long. */
 const lockWaitMs = 400;
 
 /**
- * G20 to G22. Runs whose effects are done by workers that are killed, or stopped and replaced, between any two lines they say. One who looks at the world resolves
- * what is unknown, truly: so in the end every effect has taken place exactly once.
+ * G20 to G22. Runs whose effects are done by workers that are killed, or stopped and replaced, between any two lines they print. Effects with an unknown outcome are
+ * resolved by what really happened in the world, so in the end every effect has taken place exactly once.
  */
 export async function effectsOnce(context: CampaignContext, { runs, effects, inParallel, ttlMs = 80 }: EffectsSize): Promise<CampaignResult> {
   await using arena = new Arena(context, "effects");
@@ -64,7 +64,7 @@ class EffectRelay {
   readonly #size: Required<Pick<EffectsSize, "effects" | "ttlMs">>;
   readonly #world: WorldEvent[];
   readonly #figures: Figures;
-  /** Stopped, and to be continued when it has been replaced: until it has ended, what it still does is unknown. */
+  /** Stopped, and continued once it has been replaced: until it has ended, it may still do something. */
   #sleeper: EffectLeg | undefined;
   #sleeperGone: Promise<void> = Promise.resolve();
   /** The name of the one that was stopped and continues. */
@@ -141,15 +141,15 @@ class EffectRelay {
     if (message.unknown !== undefined) await this.#resolve(id, by);
   }
 
-  /** A person finds it in the list, looks at the world and says what is true. */
+  /** Plays the person who finds the effect in the list, looks at the world and reports what happened. */
   async #resolve(id: string, by: string): Promise<void> {
     const { effects, revision, nowMs } = await listEffects(this.#arena.scope, { state: "unknown", limit: listMax });
     this.#world.push({ what: "listed", revision, nowMs, unknown: effects.map((effect) => effect.id) });
     this.#figures.unknown_shown += 1;
-    // Who asks cannot be the one that is waited for.
+    // The worker that asks cannot be the one that it waits for.
     if (by !== this.#waking) await this.#sleeperGone;
     const seen = this.#world.find((event) => event.what === "performed" && event.id === id);
-    // The one that was stopped may have reported meanwhile: then there is nothing left to say.
+    // The stopped worker may have reported in the meantime: then nothing is left to resolve.
     if ((await readEffect(this.#arena.scope, id))?.state !== "unknown") return;
     await resolveEffect(this.#arena.scope, { id, as: seen === undefined ? "failed" : "done", reason: "looked" });
     this.#figures.resolved += 1;
@@ -180,6 +180,6 @@ interface EffectLeg {
   readonly refused: Promise<string>;
   readonly cut: Promise<void>;
   wasCut(): boolean;
-  /** Everything that it said so far has been understood. */
+  /** Every line that it has printed so far has been processed. */
   heard(): Promise<void>;
 }

@@ -2,17 +2,17 @@ import type { Revision } from "../../store/store.ts";
 import type { Violation } from "./violation.ts";
 import { Violations } from "./violation.ts";
 
-/** What was seen in the world, where effects take place. `effect` is what was meant, whatever id it was given. */
+/** What happened in the world, where effects take place. `effect` is the intended effect, whatever its record's id. */
 export type WorldEvent =
   | { readonly what: "performed"; readonly effect: string; readonly id: string; readonly by: string; readonly answer: string; readonly wasRecorded: boolean }
   /** Its owner got the answer that its report is stored. */
   | { readonly what: "acknowledged"; readonly id: string; readonly by: string }
-  /** A worker that meant the effect got an answer instead of doing it. */
+  /** A worker that wanted to do the effect got a stored answer instead. */
   | { readonly what: "repeated"; readonly effect: string; readonly id: string; readonly by: string; readonly answer: string | null; readonly isResolved: boolean }
   /** All that the list showed as unknown. */
   | { readonly what: "listed"; readonly revision: Revision; readonly nowMs: number; readonly unknown: readonly string[] };
 
-/** What the log says of records, of their owners' signs of life and of the claims they were begun under, in its order. */
+/** What the log contains about records, the heartbeats of their owners and the claims they were begun under, in log order. */
 export type EffectLogEvent =
   | {
       readonly what: "record";
@@ -30,7 +30,9 @@ export type EffectLogEvent =
   | { readonly what: "claim lives"; readonly revision: Revision; readonly run: string; readonly untilMs: number }
   | { readonly what: "unclaimed"; readonly revision: Revision; readonly run: string };
 
-/** G20 to G22, without policies: at most once unless a caller says that it did not happen; every unknown one is shown; a replaced worker begins nothing. */
+/**
+ * G20 to G22, without policies: an effect happens at most once unless a caller reports that it did not; every unknown one is shown; a replaced worker begins nothing.
+ */
 export function checkEffects(world: readonly WorldEvent[], log: readonly EffectLogEvent[]): readonly Violation[] {
   const { violations, words, last } = checkRecords(log);
   return [...violations, ...checkWorld(world, words, last), ...checkLists(world, log)];
@@ -38,7 +40,7 @@ export function checkEffects(world: readonly WorldEvent[], log: readonly EffectL
 
 interface RecordAudit {
   readonly violations: readonly Violation[];
-  /** How often it was said of an id that it did not take effect, by its owner or by a caller of resolve. */
+  /** How often an id was reported as not having taken effect, by its owner or by a caller of resolve. */
   readonly words: ReadonlyMap<string, number>;
   /** The state in which the log leaves each record. */
   readonly last: ReadonlyMap<string, string>;
@@ -73,7 +75,7 @@ function checkRecords(log: readonly EffectLogEvent[]): RecordAudit {
         fenced.add("begun_under_a_lapsed_claim", `${id}: ${by} began it ${atMs - claim.untilMs} ms after its claim had lapsed.`);
       resolved.delete(id);
     } else {
-      if (before === undefined) once.add("not_recorded_first", `${id}: ${by} ended at revision ${revision} what the log has not seen begin.`);
+      if (before === undefined) once.add("not_recorded_first", `${id}: ${by} ended it at revision ${revision}, but the log has no record of its beginning.`);
       if (resolved.has(id)) once.add("resolution_overwritten", `${id}: ${by} wrote ${op} at revision ${revision} after it had been resolved.`);
     }
     if (op === "resolve") {
@@ -99,16 +101,19 @@ function checkWorld(world: readonly WorldEvent[], words: ReadonlyMap<string, num
   for (const [effect, times] of performed) {
     const allowed = 1 + [...new Set(times.map(({ id }) => id))].reduce((sum, id) => sum + (words.get(id) ?? 0), 0);
     if (times.length > allowed)
-      violations.add("performed_twice", `${effect} took place ${times.length} times (${times.map(({ by, id }) => `${by} as ${id}`).join(", ")}); ${allowed - 1} words allowed it.`);
+      violations.add(
+        "performed_twice",
+        `${effect} took place ${times.length} times (${times.map(({ by, id }) => `${by} as ${id}`).join(", ")}); ${allowed - 1} reports of failure allowed it.`,
+      );
   }
   for (const event of world) {
     if (event.what === "acknowledged" && last.get(event.id) !== "done")
-      violations.add("done_record_lost", `${event.id}: ${event.by} got the answer that its report is stored; the record is ${last.get(event.id) ?? "gone"}.`);
+      violations.add("done_record_lost", `${event.id}: ${event.by} got the answer that its report is stored, but the record is ${last.get(event.id) ?? "gone"}.`);
     if (event.what !== "repeated" || event.isResolved) continue;
     const answers = (performed.get(event.effect) ?? []).map(({ answer }) => answer);
-    if (answers.length === 0) violations.add("answered_without_effect", `${event.effect}: ${event.by} got the answer that it is done; it never took place.`);
+    if (answers.length === 0) violations.add("answered_without_effect", `${event.effect}: ${event.by} got the answer that it is done, but it never took place.`);
     else if (event.answer === null || !answers.includes(event.answer))
-      violations.add("wrong_answer", `${event.effect}: ${event.by} was given ${JSON.stringify(event.answer)}; it had brought ${answers.join(" and ")}.`);
+      violations.add("wrong_answer", `${event.effect}: ${event.by} was given ${JSON.stringify(event.answer)}; the effect had returned ${answers.join(" and ")}.`);
   }
   return violations.list();
 }

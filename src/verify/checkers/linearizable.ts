@@ -146,7 +146,7 @@ function checkRead({ client, range, snapshot }: AnsweredCall & { kind: "read" },
   if (state === undefined) return violations.add("read_unexplained", `${client} read revision ${snapshot.revision}, which the log does not have.`);
   const live = [...state.values()].filter((entry) => inRange(entry.key, range) && isLive(entry, snapshot.nowMs));
   const byKey = (entries: readonly Entry[]): unknown => Object.fromEntries(entries.map((entry) => [entry.key, entry]));
-  if (!same(byKey(live), byKey(snapshot.entries))) violations.add("read_unexplained", `${client} read at revision ${snapshot.revision} what was not there then.`);
+  if (!same(byKey(live), byKey(snapshot.entries))) violations.add("read_unexplained", `${client} read at revision ${snapshot.revision} a value that the store did not have then.`);
 }
 
 function checkRefusal({ client, commit, result }: AnsweredCall & { kind: "commit" }, states: readonly State[], violations: Violations): void {

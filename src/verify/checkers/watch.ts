@@ -46,7 +46,7 @@ function compareRows(change: Change, rows: readonly LogRow[] | undefined, violat
   if (rows === undefined) return violations.add("invented", `Revision ${change.revision} came and is not in the log.`);
   if (change.rows.length !== rows.length) return violations.add("torn", `Revision ${change.revision} came with ${change.rows.length} of its ${rows.length} rows.`);
   const differs = change.rows.findIndex((row, i) => JSON.stringify([row.revision, row.seq, row.key, row.op, row.version, row.value]) !== JSON.stringify(keyFacts(rows[i])));
-  if (differs >= 0) violations.add("row_differs", `Row ${differs} of revision ${change.revision} is not what the log says.`);
+  if (differs >= 0) violations.add("row_differs", `Row ${differs} of revision ${change.revision} differs from the log.`);
 }
 
 const keyFacts = (row: LogRow | undefined): unknown[] => [row?.revision, row?.seq, row?.key, row?.op, row?.version, row?.value];

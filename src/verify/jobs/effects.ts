@@ -7,8 +7,8 @@ import { HoldfastError, isHoldfastError } from "../../kernel/errors.ts";
 import type { JobContext, RunJob } from "../job.ts";
 
 /**
- * Told a run, claims it as soon as it may and does its effects one by one. Saying `performed` is the effect: the parent counts it, and kills or stops
- * the process between any two of the lines that it says.
+ * Receives a run, claims it as soon as possible and does its effects one by one. Printing `performed` is the effect: the parent counts it, and kills or stops the
+ * process between any two of the lines that it prints.
  */
 export const effectsJob: RunJob = async (context) => {
   for await (const { run, effects, ttlMs, liveMs } of context.commands) await work(context, String(run), Number(effects), Number(ttlMs), Number(liveMs));
@@ -27,7 +27,7 @@ async function work(context: JobContext, runId: string, effects: number, ttlMs: 
     say({ claimed: claim.token });
     for (let step = 1; step <= effects; step += 1) {
       await doOnce(context, { runId, step, token: claim.token, liveMs, ttlMs });
-      // A heartbeat. Whether it still has the run it does not ask: that is for the store to refuse.
+      // A heartbeat. It does not check whether this worker still has the run: refusing is the store's job.
       await claimRun(scope, { runId, agentId: job.name, ttlMs });
     }
     await finishRun(scope, { runId, agentId: job.name, token: claim.token, ending: { status: "done" } });
@@ -61,7 +61,7 @@ async function doOnce({ job, scope, clock, say }: JobContext, { runId, step, tok
     if (begun.outcome === "unknown" && !told) say({ unknown: step, id });
     told ||= begun.outcome === "unknown";
     await clock.sleep(waitMs);
-    // Who waits for a person must keep the run meanwhile, and stop waiting when it is lost.
+    // A worker that waits for a person must keep the run meanwhile, and stop waiting if it loses the run.
     const claim = await claimRun(scope, { runId, agentId: job.name, ttlMs });
     if (!claim.ok || claim.token !== token) throw new HoldfastError("claim_lost", "Another worker has the run.");
   }

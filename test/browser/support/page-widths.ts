@@ -42,7 +42,7 @@ export async function faultsOf(page: Page, path: string, at: readonly number[] =
     // Tables choose their columns when they are measured, which is before the second frame.
     await drawn(page);
     faults.push(...(await page.evaluate(unreachable)).map((fault) => `${path} at ${width}: ${fault}`));
-    const broken = await page.getByText("This view broke").count();
+    const broken = await page.getByText("This view failed").count();
     if (broken > 0) faults.push(`${path} at ${width}: ${await page.locator("main").textContent()}`);
   }
   return faults;
