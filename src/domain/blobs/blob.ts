@@ -17,9 +17,9 @@ export interface FoundBlob extends BlobRef {
   readonly chunks: readonly string[];
 }
 
-/** What nothing names is kept this long after it was last put or named. */
+/** A blob or chunk that nothing names is kept this long after it was last put or named. */
 export const blobGraceMs = 3_600_000;
-/** Putting something again renews its time at most this often. It is collected that much later, so that nobody gets less than the grace time. */
+/** Putting something again renews its time at most this often. It is collected that much later, so that the grace time is never shorter than promised. */
 export const renewalMs = 60_000;
 
 export const toManifest = storedAs(object<Omit<FoundBlob, "hash">>({ bytes: number, chunks: arrayOf(string) }));
