@@ -137,7 +137,7 @@ test("a blob is written and read in memory that does not grow with it", async ()
   };
   const [small, large] = [await measure(8 * mebibyte), await measure(64 * mebibyte)];
   console.log(`memory above the start, in MiB: ${JSON.stringify({ small, large }, (_, value) => (typeof value === "number" ? Math.round(value / 104_857.6) / 10 : value))}`);
-  // A content of 64 MiB is more than either of these; its growth over one of 8 MiB would be 56 MiB.
+  // Content that were kept in memory would add 56 MiB, and more as base64.
   expect(large.live - small.live).toBeLessThan(4 * mebibyte);
   expect(large.live).toBeLessThan(24 * mebibyte);
   expect(large.rss - small.rss).toBeLessThan(56 * mebibyte);
