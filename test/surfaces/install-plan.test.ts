@@ -311,6 +311,14 @@ describe("what can go wrong", () => {
 });
 
 describe("the document about clients", () => {
+  test("the guide for a new client names the fields that a client has", () => {
+    const guide = readFileSync(new URL("../../docs/add-a-client.md", import.meta.url), "utf8");
+    const fields = new Set(Object.values<object>(clients).flatMap((client) => Object.keys(client)));
+    const named = [...guide.matchAll(/^ {3}- `(\w+)/gm)].map(([, name = ""]) => name);
+    expect(named.length).toBeGreaterThan(4);
+    expect(named.filter((name) => !fields.has(name))).toEqual([]);
+  });
+
   test.each(everyPlace)("says where $client, $scope, is set up", async ({ client, scope }) => {
     const { plan, places } = await openMachine();
     const row = page.split("\n").find((line) => line.startsWith(`| \`${client}\` | ${scope} |`)) ?? "";
