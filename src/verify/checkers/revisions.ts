@@ -28,7 +28,8 @@ export function checkRevisions({ rows, acknowledged, revision, gaps = [] }: Revi
     if (previous !== undefined && row.atMs < previous.atMs)
       violations.add("clock_went_back", `Revision ${row.revision} is dated ${previous.atMs - row.atMs} ms before the row ahead of it.`);
     const version = versions.get(row.key) ?? 0;
-    if (row.op === "put" && row.version === version) violations.add("version_reused", `Version ${row.version} of ${row.key} was assigned twice, again at revision ${row.revision}.`);
+    if (row.op === "put" && row.version === version)
+      violations.add("version_reused", `Version ${row.version} of ${row.key} was assigned twice, again at revision ${row.revision}.`);
     if (row.version < version) violations.add("version_went_back", `${row.key} went from version ${version} to ${row.version} at revision ${row.revision}.`);
     versions.set(row.key, row.version);
     previous = row;
