@@ -129,7 +129,7 @@ describe("what can go wrong", () => {
       await expect(plan({ action, client })).rejects.toMatchObject({ code: "invalid_input", message: expect.stringContaining(path) });
   });
 
-  test("whoever sets up a program that is not there is told so", async () => {
+  test("a missing program is reported during set-up", async () => {
     const { plan, put, places } = await openMachine();
     expect((await plan({ client: "zed" })).notes).toContainEqual(expect.stringMatching(/^Zed does not seem to be installed: there was no .*zed\./));
     expect((await plan({ client: "claude-code" })).notes).toContainEqual(expect.stringMatching(/^Claude Code does not seem to be installed/));
@@ -418,7 +418,7 @@ describe("how the server is started", () => {
     expect(notes.join(" ")).toContain("Hooks were left out");
   });
 
-  test("moving to a server elsewhere takes away hooks that would save where nobody looks, and no others", async () => {
+  test("moving to a server elsewhere removes hooks that would save in the wrong place, and no others", async () => {
     const { change, places, put, tree } = await openMachine();
     const before = await tree();
     await change({ client: "claude-code" });
