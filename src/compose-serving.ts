@@ -26,7 +26,6 @@ import { HttpServer } from "./surfaces/http/http-server.ts";
 import { openJwtVerifier } from "./surfaces/http/jwt.ts";
 import { jwtSettingsOf } from "./surfaces/http/jwt-settings.ts";
 import { listen, reachedAt, shownAddress } from "./surfaces/http/listen.ts";
-import { metricsAnswer } from "./surfaces/http/metrics-text.ts";
 import { openOriginCheck } from "./surfaces/http/request-origin.ts";
 import { openChallenges, resourceMetadata } from "./surfaces/http/resource-metadata.ts";
 import { Routes } from "./surfaces/http/routes.ts";
@@ -36,6 +35,7 @@ import type { McpHttpOptions } from "./surfaces/mcp/http/mcp-http.ts";
 import { openMcpHttp } from "./surfaces/mcp/http/mcp-http.ts";
 import { openAnswerGates } from "./surfaces/mcp/http/open-answer-gates.ts";
 import { openLibraryRoutes } from "./surfaces/remote/library-routes.ts";
+import { exposition, expositionType } from "./telemetry/exposition.ts";
 import { openMeter } from "./telemetry/open-meter.ts";
 
 export interface ServingOptions {
@@ -122,7 +122,7 @@ export async function openServing(
       gates,
       heartbeatMs: limits.heartbeatMs,
       resourceMetadata: (request) => resourceMetadata(request, metadata),
-      metricsText: () => metricsAnswer(meter),
+      metricsText: async () => ({ type: expositionType, text: exposition(await meter.collect()) }),
       readiness: openReadiness({ engine, clock, version }),
     });
     const httpServer = new HttpServer({

@@ -16,7 +16,7 @@ test("the generated pages are those the code gives", () => {
   expect({ status, stdout }).toEqual({ status: 0, stdout: "" });
 });
 
-test("a stale page is found, and shown with what differs", () => {
+test("a stale page is found, and the difference is shown", () => {
   for (const page of ["tools.md", "cli.md", "configuration.md"]) cpSync(join(root, "docs", page), join(folder, page));
   const path = join(folder, "cli.md");
   writeFileSync(path, readFileSync(path, "utf8").replace("| 0 | done |", "| 0 | undone |"));

@@ -85,7 +85,7 @@ describe("the package", () => {
     ).toEqual(["ARCHITECTURE.md", "CHANGELOG.md", "LICENSE", "README.md", "package.json"]);
   });
 
-  test("names the licence of everything that is bundled in, also of what came inside another package, and lists it all", async () => {
+  test("names and lists the licence of every bundled package, including packages inside another package", async () => {
     const notices = await readFile(join(folder, "package", "dist", "THIRD-PARTY-NOTICES.txt"), "utf8");
     const inside = ["ajv", "ajv-formats", "content-type", "fast-deep-equal", "fast-uri", "json-schema-traverse"];
     for (const name of ["@modelcontextprotocol/server", "zod", "preact", ...inside]) expect(notices).toMatch(new RegExp(`^${name} \\d+\\.\\d+\\.\\d+ \\(`, "m"));

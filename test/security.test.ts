@@ -10,8 +10,8 @@ const held: readonly { readonly promise: string; readonly by: Readonly<Record<st
   {
     promise: "1. It listens on loopback by default; on a wider address it does not start before there is a credential, and an empty one is none.",
     by: {
-      "surfaces/http/start.test.ts": ["on loopback and on any free port that it names", "on %s while nobody has a credential, and gives the command that makes one"],
-      "surfaces/http-auth/credentials.test.ts": ["a credential that could let somebody in is a valid token or a configured issuer; an empty one is none"],
+      "surfaces/http/start.test.ts": ["on loopback and on any free port that it names", "on %s while no credential exists, and prints the command that creates one"],
+      "surfaces/http-auth/credentials.test.ts": ["only a valid token or a configured issuer counts as a credential; an empty one does not"],
       "surfaces/http-auth/processes.test.ts": ["do not start on a wider address before there is a token, say which command makes one, and start when it was run"],
     },
   },
@@ -21,7 +21,7 @@ const held: readonly { readonly promise: string; readonly by: Readonly<Record<st
       "surfaces/http/host-and-origin.test.ts": [
         "refuses a request with two names, and one without any",
         "refuses what a browser says is %s, though it names no origin",
-        "sends no CORS header to anybody, and answers a preflight with 405",
+        "sends no CORS header to any origin, and answers a preflight with 405",
         "refuse the origin %j",
       ],
     },
@@ -29,11 +29,11 @@ const held: readonly { readonly promise: string; readonly by: Readonly<Record<st
   {
     promise: "3. Every route with data in it needs a credential; liveness alone is open and says nothing but alive.",
     by: {
-      "surfaces/http-auth/matrix.test.ts": ["lets through what each route and tool declares and nothing else, with zero leaks", "a route that asks nobody for a credential"],
-      "surfaces/http/requests.test.ts": ["liveness says nothing but that it is alive, to whoever asks"],
+      "surfaces/http-auth/matrix.test.ts": ["lets through what each route and tool declares and nothing else, with zero leaks", "a route that requires no credential"],
+      "surfaces/http/requests.test.ts": ["liveness reports only that the process is alive, to every caller"],
       "surfaces/http/tenants.test.ts": [
         "the figures are for who may use every namespace",
-        "readiness is for who has a credential, liveness for everybody",
+        "readiness requires a credential, liveness does not",
         "figures of the whole store, its file and its settings are for who may use every namespace; others are told of their own",
       ],
       "tools/visible-facts.test.ts": ["what is told of one namespace does not change with what others do in theirs, on $name"],
@@ -56,7 +56,7 @@ const held: readonly { readonly promise: string; readonly by: Readonly<Record<st
         "is answered without asking the store after a few, with the time to come back; good tokens of the same address go on",
       ],
       "surfaces/http-auth/processes.test.ts": ["learn of a new token at once and of a revoked one soon, and none of them ever logs a secret"],
-      "surfaces/http-auth/recheck-credentials.test.ts": ["what is open when a token is revoked or expires is closed within seconds; what others have open goes on"],
+      "surfaces/http-auth/recheck-credentials.test.ts": ["open streams of a revoked or expired token are closed within seconds; those of others continue"],
       "surfaces/http/requests.test.ts": ["holds no token, path, query or header of a caller"],
       "surfaces/dashboard-api/token-makers.test.ts": [
         "ends no later, and the refusal says when that is",
@@ -70,12 +70,12 @@ const held: readonly { readonly promise: string; readonly by: Readonly<Record<st
       "surfaces/http-auth/jwt.test.ts": [
         "%s is refused",
         "signed with an algorithm that is not on the list is refused, although the signature is right",
-        "that come as %s let nobody in, and the issuer is left in peace for a few seconds",
+        "that arrive as %s admit no caller, and the issuer is not queried for a few seconds",
         "of metadata that speaks for another issuer, or leads out of TLS, are not used",
       ],
       "surfaces/http-auth/resource-metadata.test.ts": [
         "of the %s era is told where to learn who gives one, and finds the issuer there",
-        "is told which scope would do, as clients that can ask for more expect",
+        "gets the scope that would suffice, as clients that can request more expect",
       ],
     },
   },
@@ -95,12 +95,12 @@ const held: readonly { readonly promise: string; readonly by: Readonly<Record<st
     promise: "6. Handles are unguessable where knowing one gives access; unknown and foreign ones answer alike; lists show only what the caller may read.",
     by: {
       "surfaces/http-auth/handles.test.ts": [
-        "of a session of the handshake era is 256 random bits, and opens nothing for anybody but the one it was given to",
+        "of a session of the handshake era is 256 random bits, and is useless to any caller but its own",
         "of something in another namespace answers as one that never was",
         "of a token that is for other namespaces answers as one that never was, and the list does not show it",
         "of a namespace by another spelling opens nothing that the plain one does not",
       ],
-      "surfaces/mcp-http/mcp-sessions.test.ts": ["of somebody else answers like one that never was, whatever is asked"],
+      "surfaces/mcp-http/mcp-sessions.test.ts": ["of another caller answers like one that never existed, for every request"],
     },
   },
   {
@@ -121,7 +121,7 @@ const held: readonly { readonly promise: string; readonly by: Readonly<Record<st
   {
     promise: "8. Callers with equal request ids never get each other's answers.",
     by: {
-      "surfaces/http-auth/writer.test.ts": ["callers with equal request ids, on connections they share with nobody or with all, get their own answers"],
+      "surfaces/http-auth/writer.test.ts": ["callers with equal request ids, on their own or shared connections, get their own answers"],
       "surfaces/mcp-http/streams.test.ts": ["keeps two callers with equal ids apart"],
       "load/sockets.campaign.ts": ["two clients that use the same ids for thousands of calls each get their own answers"],
       "surfaces/http/requests.test.ts": ["requests that are sent ahead are answered in their order, each with its own answer"],
@@ -140,8 +140,8 @@ const held: readonly { readonly promise: string; readonly by: Readonly<Record<st
         "of one principal's open streams: over it 429; they take no room from calls",
       ],
       "surfaces/http/requests.test.ts": ["that is nested too deep is refused"],
-      "surfaces/http/tenants.test.ts": ["a store makes no more namespaces than it may have, for nobody; those that are there go on"],
-      "surfaces/mcp-http/resource-hubs.test.ts": ["what one caller listens to leaves room for others, and what it leaves it may use again"],
+      "surfaces/http/tenants.test.ts": ["a store creates no namespaces beyond its limit, for any caller; existing ones continue to work"],
+      "surfaces/mcp-http/resource-hubs.test.ts": ["one caller's streams leave room for others, and closed ones free their place"],
       "load/sockets.campaign.ts": ["bodies of 100 MB are refused without being taken", "streams that nobody reads, and some that are flooded, cost little and are closed"],
       "store/conformance/hostile.ts": [
         "refused for its size or shape: too deep, without end, too many elements, too long",
@@ -194,7 +194,7 @@ const held: readonly { readonly promise: string; readonly by: Readonly<Record<st
       "surfaces/http/static-files.test.ts": ["is under a policy that lets it load from here alone, run nothing inline and be framed by nobody"],
       "surfaces/http/host-and-origin.test.ts": ["refuses what a browser says is %s, though it names no origin"],
       "browser/hostile.test.ts": ["in %s, wide and on a phone", "an address with hostile parts leads to a thing of that name or to nowhere, never into markup"],
-      "browser/access.test.ts": ["a read-only viewer sees everything and no button, and the server refuses what the page would not ask"],
+      "browser/access.test.ts": ["a read-only viewer sees everything but no buttons, and the server refuses the same actions"],
     },
   },
   {

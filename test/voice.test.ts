@@ -73,7 +73,7 @@ const findNonIdioms = (path: string, text: string): string[] =>
     );
 
 describe("the language of code and documents", () => {
-  test("is looked at in every file", () => {
+  test("is checked in every file", () => {
     expect(files.length).toBeGreaterThan(500);
     expect(files).toEqual(expect.arrayContaining(["src/settings.ts", "dashboard/app.tsx", "docs/cli.md", "README.md"]));
   });

@@ -5,6 +5,3 @@ import type { Tool } from "./tool.ts";
 /** The tokens that a model reads on every turn: the instructions and each tool's name, description and input schema. */
 export const tokenCost = (tools: readonly Tool[], instructions = ""): number =>
   estimateTokens(instructions) + estimateTokens(JSON.stringify(descriptionsOf(tools).map(({ name, description, inputSchema }) => ({ name, description, inputSchema }))));
-
-/** The tokens of the complete list as sent, including parts that only programs use: titles, output schemas, annotations. */
-export const listTokenCost = (tools: readonly Tool[], instructions = ""): number => estimateTokens(instructions) + estimateTokens(JSON.stringify(descriptionsOf(tools)));

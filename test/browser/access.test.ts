@@ -88,7 +88,7 @@ describe("roles", () => {
     expect(tab.faults).toEqual([]);
   });
 
-  test("a read-only viewer sees everything and no button, and the server refuses what the page would not ask", async () => {
+  test("a read-only viewer sees everything but no buttons, and the server refuses the same actions", async () => {
     await using tab = await dashboard.open("/", { token: tokens.read });
     const { page } = tab;
     await settled(page);

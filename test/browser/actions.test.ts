@@ -143,7 +143,7 @@ describe("what a person does", () => {
     expect(faults()).toEqual([]);
   });
 
-  test("an edit that somebody else got in before writes nothing, shows what changed, and can be tried again", async () => {
+  test("an edit that loses against another writes nothing, shows the change, and can be tried again", async () => {
     await dashboard.call("state_set", { key: "limits", value: { rate: 10 } });
     await visit(page, "/ns/default/keys/limits");
     await page.getByRole("button", { name: "Edit" }).click();
@@ -217,7 +217,7 @@ describe("what a person does", () => {
     expect(faults()).toEqual([]);
   });
 
-  test("a note that somebody else corrected meanwhile is not overwritten unseen", async () => {
+  test("a note that was corrected in the meantime is not overwritten unseen", async () => {
     await dashboard.call("save_knowledge", { id: "race", content: "one", keywords: ["start"] });
     await visit(page, "/ns/default/knowledge/race");
     await page.getByRole("button", { name: "Correct" }).click();

@@ -123,7 +123,7 @@ test("a note is shown with its headings, lists and code, its title once, and not
   expect(tab.faults).toEqual([]);
 });
 
-test("rows stay under the pointer: what happens meanwhile waits behind a button", async () => {
+test("rows stay under the pointer: new ones wait behind a button", async () => {
   const { page } = tab;
   await visit(page, "/ns/default/activity");
   await page.locator(".connection.live").waitFor();

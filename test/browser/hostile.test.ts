@@ -115,7 +115,7 @@ describe("hostile text is shown as text", () => {
     await isInert();
   });
 
-  test("what cannot be seen is made visible: direction changes and zero widths have a sign", async () => {
+  test("invisible characters are made visible: direction changes and zero widths have a sign", async () => {
     await page.setViewportSize({ width: 1280, height: 800 });
     await visit(page, `/ns/default/keys/${encodeURIComponent(`evil/1${bidi}`)}`);
     await expect.poll(() => page.getByRole("heading", { level: 1 }).textContent()).toBe("evil/1reportU+202Efdp.exe");
@@ -154,7 +154,7 @@ describe("hostile text is shown as text", () => {
   });
 });
 
-describe("the checks find what is planted", () => {
+describe("the checks find planted faults", () => {
   const plant = async (fault: () => void, ...noticed: readonly RegExp[]): Promise<void> => {
     await using planted = await dashboard.open("/ns/default/health");
     await planted.page.getByText("The store answers.").waitFor();

@@ -62,7 +62,7 @@ describe("what agents do shows up within a second", () => {
     await appears("end", "spotless", () => dashboard.call("workflow_finish", { run_id: "sweep-1", status: "done", result: "spotless", agent_id: "broom" }));
   });
 
-  test("among the leases: taken, waited for and let go", async () => {
+  test("among the leases: acquired, waited for and released", async () => {
     await visit(page, "/ns/default/leases");
     await appears("lease", "bridge", () => dashboard.call("lease_acquire", { resource_id: "bridge", holder_id: "goat", ttl_seconds: 60 }));
     const waiting = dashboard.call("lease_acquire", { resource_id: "bridge", holder_id: "troll", ttl_seconds: 60, wait_seconds: 20 });
@@ -100,7 +100,7 @@ describe("what agents do shows up within a second", () => {
 });
 
 describe("the stream", () => {
-  test("a burst of hundreds of changes is told in few re-reads, and ends with the newest state", async () => {
+  test("a burst of hundreds of changes causes few re-reads, and ends with the newest state", async () => {
     await visit(page, "/ns/default/keys?prefix=burst/");
     await live();
     let reads = 0;
@@ -119,7 +119,7 @@ describe("the stream", () => {
     expect(tab.faults).toEqual([]);
   });
 
-  test("cut off, the page says so, comes back by itself, goes on from where it was and misses nothing", async () => {
+  test("cut off, the page says so, reconnects by itself, continues where it was and misses nothing", async () => {
     await using proxy = await FaultProxy.open(dashboard.server.port);
     await using cut = await dashboard.open("about:blank", { through: `http://127.0.0.1:${proxy.port}` });
     await cut.page.clock.install();
@@ -147,7 +147,7 @@ describe("the stream", () => {
     expect(streams.length).toBeGreaterThan(1);
   });
 
-  test("a tab that nobody looks at gives its connection back, and catches up when it is looked at again", async () => {
+  test("a hidden tab closes its connection, and catches up when it is shown again", async () => {
     await using hidden = await dashboard.open("about:blank");
     await hidden.page.clock.install();
     await hidden.page.goto("/ns/default/activity");
@@ -168,7 +168,7 @@ describe("the stream", () => {
     expect(hidden.faults).toEqual([]);
   });
 
-  test("somebody who reads further down is not moved: what is new waits behind a button", async () => {
+  test("a reader further down is not moved: new items wait behind a button", async () => {
     for (let index = 0; index < 80; index += 1) await dashboard.call("state_set", { key: "long/past", value: index });
     await visit(page, "/ns/default/activity");
     await live();

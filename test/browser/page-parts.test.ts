@@ -193,7 +193,7 @@ describe("words", () => {
     expect(formatAgo(1_000_010_000, 1_000_000_000)).toBe("in 10 s");
   });
 
-  test("what cannot be seen is named, and scripts keep what they need", () => {
+  test("invisible characters are named, and scripts keep those that they need", () => {
     expect(plain("a\u202Eb\u200Bc")).toBe("a[U+202E]b[U+200B]c");
     expect(plain("naïve 日本 أهلا ✓")).toBe("naïve 日本 أهلا ✓");
   });

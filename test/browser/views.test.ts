@@ -115,7 +115,7 @@ describe("every view", () => {
     expect(tab.faults).toEqual([]);
   });
 
-  test("what is not there is said in words for people, without the hint that agents get", async () => {
+  test("a missing item is reported in words for people, without the hint for agents", async () => {
     await using tab = await dashboard.open("/ns/default/runs/nowhere", { expects: [404] });
     const { page } = tab;
     await page.getByText('There is no run "nowhere".').waitFor();
@@ -229,7 +229,7 @@ describe("finding one's way", () => {
     expect(tab.faults).toEqual([]);
   });
 
-  test("the theme follows the system until somebody chooses, and the choice stays", async () => {
+  test("the theme follows the system until the user chooses one, and the choice stays", async () => {
     await using tab = await dashboard.open("/ns/default/health", { colorScheme: "dark" });
     const { page } = tab;
     await settled(page);

@@ -82,7 +82,7 @@ describe("the audit after kills of servers catches", () => {
     ]);
   });
 
-  test("an effect that nobody asked for, or that was refused", async () => {
+  test("an effect that was not requested, or that was refused", async () => {
     const { store, calls } = await honestRun();
     const done = (tool: string) => calls.find((call) => call.tool === tool && call.requestKey !== undefined && call.answers[0]?.structured.revision !== undefined) as RecordedCall;
     const set = done("state_set");

@@ -41,7 +41,7 @@ describe("a lease", () => {
     expect(toLease(deadline as Entry, holder)).toMatchObject({ resource: "deploy", holder: "a", workspace: "shop", ttlMs: 20_000 });
   });
 
-  test("lapses to the millisecond and then belongs to whoever comes next, with a larger token", async () => {
+  test("lapses to the millisecond and then belongs to the next holder, with a larger token", async () => {
     const scope = openScope();
     const first = await acquireLease(scope, { ...deploy, holder: "a" });
     scope.clock.advance(9_999);

@@ -12,7 +12,7 @@ import { actionTypes, contributionTypes, relations, resolutions, sourceTypes, tr
 import { requireCheckpoint, saveCheckpoint } from "../../src/domain/research/checkpoints.ts";
 import { checkpointFromYaml, checkpointToYaml } from "../../src/transfer/mirror/checkpoint-file.ts";
 import { fileNameOf } from "../../src/transfer/mirror/file-name.ts";
-import { readMirrorFile, writeMirrorFile } from "../../src/transfer/mirror/mirror-folder.ts";
+import { writeMirrorFile } from "../../src/transfer/mirror/mirror-folder.ts";
 import { noteFromMarkdown, noteToMarkdown } from "../../src/transfer/mirror/note-file.ts";
 import { openMirror } from "../../src/transfer/mirror/open-mirror.ts";
 import { fromYaml } from "../../src/transfer/mirror/yaml-text.ts";
@@ -236,7 +236,7 @@ describe("the mirror", () => {
     expect(path).toBe(join(folder, "deep", "checkpoints", `${checkpointId}.yaml`));
     expect(await modeOf(path as string)).toBe(0o600);
     expect(await modeOf(join(folder, "deep", "checkpoints"))).toBe(0o700);
-    expect(checkpointFromYaml(await readMirrorFile(path as string))).toEqual(await requireCheckpoint(scope, checkpointId));
+    expect(checkpointFromYaml(await readFile(path as string, "utf8"))).toEqual(await requireCheckpoint(scope, checkpointId));
     expect(await readdir(join(folder, "deep", "checkpoints"))).toEqual([`${checkpointId}.yaml`]);
   });
 
@@ -334,7 +334,6 @@ describe("nothing leads out of the folder", () => {
     await expect(writeMirrorFile(join(folder, "real"), [], "x.md", "x")).rejects.toThrow(/not a regular file/);
     await symlink(join(outside, "new"), join(folder, "real", "y.md"));
     await expect(writeMirrorFile(join(folder, "real"), [], "y.md", "x")).rejects.toThrow(/not a regular file/);
-    await expect(readMirrorFile(join(folder, "real", "x.md"))).rejects.toThrow(/regular file/);
     expect(await readdir(outside)).toEqual(["secret"]);
     expect(await readFile(join(outside, "secret"), "utf8")).toBe("untouched");
     expect((await readdir(join(folder, "real"))).filter((name) => basename(name).endsWith(".tmp"))).toEqual([]);

@@ -10,7 +10,7 @@ import { silentLog } from "../../src/kernel/log.ts";
 import { unrelatedQuestions } from "../../src/search/unrelated-questions.ts";
 import { VectorTable } from "../../src/search/vector-table.ts";
 import { everything, prefixRange } from "../../src/store/ranges.ts";
-import { embeddingsFindings } from "../../src/surfaces/cli/embeddings-finding.ts";
+import { embeddingsFindings } from "../../src/surfaces/cli/memory-findings.ts";
 import type { EmbeddingServer } from "../support/embedding-server.ts";
 import { openEmbeddingServer } from "../support/embedding-server.ts";
 import { manualClock } from "../support/manual-clock.ts";

@@ -50,7 +50,7 @@ describe("a history that went back", () => {
     expect(faultsOf(checkTokens([grant("a", 5), grant("a", 4)]))).toEqual(["token_went_back"]);
   });
 
-  test("goes on where it says so and nowhere else (G4)", () => {
+  test("continues at the announced revision and nowhere else (G4)", () => {
     const run = { rows, acknowledged: [], revision: 1_002 };
     expect(checkRevisions({ ...run, gaps })).toEqual([]);
     expect(faultsOf(checkRevisions(run))).toEqual(["revision_gap"]);
@@ -64,7 +64,7 @@ describe("a history that went back", () => {
       return faultsOf(checkWatchOverLoss({ lives: recorded, rows, gaps, wasKilled }));
     };
     test("go over the gap when they have seen nothing that is lost", () => expect(check([{ after: 0, revisions: [1, 2, 3, 1_001, 1_002] }])).toEqual([]));
-    test("are told, and begin again from the present, when they have", () =>
+    test("are notified, and start again from the present, if they have", () =>
       expect(
         check([
           { after: 0, revisions: [1, 2, 3, 4, 5], ended: "unavailable" },

@@ -44,7 +44,7 @@ for (const on of serversUnderTest) {
       expect(result.violations).toEqual([]);
     });
 
-    test(`may cut answers, ${cuts} times: what became of a request is found out under its key`, async () => {
+    test(`may cut answers, ${cuts} times: the outcome of a request is found by its key`, async () => {
       const result = await runAndPrint(`cut answers on ${on.name}`, () =>
         behindProxy(on, ({ load, proxy }) => {
           // A cut that meets no answer to a commit shows nothing.

@@ -90,7 +90,7 @@ async function subscribe(raw: RawLines, era: Era, uri: string): Promise<void> {
 
 const updatesIn = ({ lines }: RawLines): number => lines.filter((line) => line.includes("notifications/resources/updated")).length;
 
-test("two nodes behind a round-robin balancer, each killed in the middle and started again: nothing acknowledged is lost, nothing is done twice, and whoever listens goes on hearing (G1, G3, G4, G5, G7, G9, G10, G11), on PostgreSQL", async () => {
+test("two nodes behind a round-robin balancer, each killed in the middle and started again: nothing acknowledged is lost, nothing is done twice, and listeners keep receiving (G1, G3, G4, G5, G7, G9, G10, G11), on PostgreSQL", async () => {
   const store = await engineNamed("PostgreSQL").freshUrl();
   const startedMs = performance.now();
   const made = await startExecutable(built.main, ["token", "create", "--name", "fleet", "--role", "write", "--namespace", "default", "--json"], { env: environment(store) })

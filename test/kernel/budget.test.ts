@@ -48,7 +48,7 @@ test("an owner's share is its own: one that wants everything does not keep other
   expect([entered, budget.usedBytes, budget.waiting]).toEqual([["hog 0", "hog 1", "other"], 70, 3]);
 });
 
-test("one that holds nothing is let in although others hold everything, up to the reserve", async () => {
+test("one that holds nothing is admitted although others hold everything, up to the reserve", async () => {
   const { entered, hold, settle } = openBudget(100, { ownerBytesMax: 100, reserveBytesMax: 10 });
   hold("hog", 100, "hog");
   hold("more", 1, "hog");
@@ -58,7 +58,7 @@ test("one that holds nothing is let in although others hold everything, up to th
   expect(entered).toEqual(["hog", "other"]);
 });
 
-test("what turns out smaller than reserved makes room, what turns out larger keeps others out", async () => {
+test("an answer smaller than reserved frees room, a larger one keeps others out", async () => {
   const { budget, entered, hold, settle } = openBudget(100);
   const list = hold("list", 90);
   hold("next", 50);
@@ -109,7 +109,7 @@ test("parts of a byte leave nothing behind that a need above the maximum would w
   expect([entered.at(-1), budget.waiting]).toEqual(["huge", 0]);
 });
 
-test("a holding that is released while it waits gives back what it is then let in with", async () => {
+test("a holding that is released while it waits returns the bytes that it is then granted", async () => {
   const { budget, hold } = openBudget(100);
   const [growing, leaving] = [hold("growing", 50), hold("leaving", 50)];
   growing.reserve(10);

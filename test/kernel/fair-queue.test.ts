@@ -45,7 +45,7 @@ test("a cheap request of one owner is not behind all the expensive ones of anoth
   expect(countOf(served, "hostile")).toBe(50);
 });
 
-test("owners share time, not calls: whoever's calls cost ten times as much gets a tenth of them", async () => {
+test("owners share time, not calls: one whose calls cost ten times as much gets a tenth of them", async () => {
   const { served, work } = openQueue();
   const all = [...Array.from({ length: 20 }, () => work("dear", 100)), ...Array.from({ length: 200 }, () => work("cheap", 10))];
   while (countOf(served, "cheap") < 100) await new Promise((resolve) => setImmediate(resolve));

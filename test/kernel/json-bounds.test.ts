@@ -20,13 +20,13 @@ describe("the bounds of a text that is not parsed yet", () => {
     expect(() => JSON.parse(json)).not.toThrow();
   });
 
-  test("what stands in a string counts for nothing", () => {
+  test("the contents of a string do not count", () => {
     for (const text of ["[[[[[[[[", ",,,,,,,,,,", '"[[[[[[', '\\"[[[[[[', "\\[[[[[[[", '\\\\"[[[[[,,,,,,,,', "\\\\"])
       expect(judge(JSON.stringify([text, [text]])), text).toBe(undefined);
     expect(judge(JSON.stringify(["\\", [[[]]]]))).toBe("depth");
   });
 
-  test("what is no JSON is judged somehow, at a cost that grows with its length and no faster", () => {
+  test("text that is not JSON is judged at a cost that grows no faster than its length", () => {
     for (const text of ['"', '["', '["\\', '\\"\\"\\"', "]]]]]]]]", '"""""""', "", "\0", '{"a'.repeat(100)]) expect(() => judge(text)).not.toThrow();
     for (const textOf of [(length: number) => '["'.repeat(length / 2), (length: number) => `"${"\\".repeat(length)}`]) expect(excessOf(judge, textOf, 100_000)).toBeUndefined();
   });

@@ -41,7 +41,7 @@ describe("the log", () => {
     expect(logOne({ deep }).length).toBeLessThan(500);
   });
 
-  test("never fails whoever tells it, and no fact takes the place of the head", () => {
+  test("never fails its caller, and no fact overwrites the head", () => {
     const circle: Record<string, unknown> = {};
     circle.self = circle;
     expect(logOne({ circle })).toContain("something");
@@ -57,7 +57,7 @@ describe("the log", () => {
   });
 });
 
-test("what a held log was told comes in its order when it is released, and at once from then on", () => {
+test("the events of a held log are written in order when it is released, and later ones at once", () => {
   const told: string[] = [];
   const held = heldLog((_, event) => told.push(event));
   held.log("warn", "first");

@@ -33,7 +33,7 @@ interface Piece {
   isReleased: boolean;
 }
 
-test("a budget counts what is held, lets everybody in once everything is given back, and leaves nobody waiting for nothing", async () => {
+test("a budget counts the held bytes, admits every caller once all are released, and leaves none waiting without reason", async () => {
   const settings = fc.record({ ownerBytesMax: fc.integer({ min: 20, max: 150 }), reserveBytesMax: fc.nat(60) });
   await fc.assert(
     fc.asyncProperty(settings, steps, async (options, all) => {
@@ -130,7 +130,7 @@ test("a fair queue serves every request to its end, one piece of work at a time,
   );
 });
 
-test("whoever asks for little is served after a bounded time, however much the others have waiting", async () => {
+test("a caller with small requests is served after a bounded time, however much the others have queued", async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(fc.integer({ min: 1, max: 40 }), { minLength: 5, maxLength: 60 }), fc.integer({ min: 1, max: 4 }), async (costs, owners) => {
       let nowMs = 0;

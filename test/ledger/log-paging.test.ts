@@ -20,7 +20,7 @@ describe("a page of the log", () => {
     expect(pagingOf({ limit: 2 }).page(rows)).toMatchObject({ rows: [row(6)], through: 6, done: false });
   });
 
-  test("continues from what was examined where that is not all", () => {
+  test("continues after the examined rows if those are not all", () => {
     const paging = pagingOf({ after: 5 });
     const span = paging.spanFrom(10);
     expect(span).toEqual({ from: 10, to: 10 + revisionsPerCall - 1 });
@@ -31,7 +31,7 @@ describe("a page of the log", () => {
     expect(back.page([], back.spanFrom(revisionsPerCall))).toMatchObject({ through: 0, done: true });
   });
 
-  test("never ends inside a gap: nobody could continue from there", () => {
+  test("never ends inside a gap: no caller could continue from there", () => {
     const paging = pagingOf({}, { revision: 5_000_000_010, gaps: [[15, 5_000_000_000]] });
     expect(paging.page([row(10)], paging.spanFrom(10))).toMatchObject({ through: 15, done: false });
   });

@@ -41,7 +41,7 @@ test("a put that meets an expired entry first ends it, in the same revision", ()
   expect([plan.slotOf(0), plan.slotOf(1)?.row]).toEqual([undefined, plan.rows[1]]);
 });
 
-test("a key that ended goes on above its last version, at the end of its chain", () => {
+test("a key that ended continues above its last version, at the end of its chain", () => {
   const plan = planOf({ tombstones: { a: { logPosition: logPositionOf(7), version: 6, anchor: logPositionOf(2) } } });
   expect(plan.apply(put("a"))).toMatchObject({ writes: [{ version: 7, existed: false }] });
   expect(plan.rows).toMatchObject([{ previous: logPositionOf(7), anchor: logPositionOf(2) }]);

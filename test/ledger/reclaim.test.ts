@@ -17,14 +17,14 @@ const row = (revision: number, key: string, op: PastRow["op"] = "put", previous:
 });
 
 describe("compaction", () => {
-  test("lets go of rows with a newer one of their key and of endings; the newest put of a key stays", () => {
+  test("releases rows with a newer one of their key, and endings; the newest put of a key stays", () => {
     const space = spaceOf();
     const rows = [row(1, "a"), row(2, "b"), row(3, "a", "put", logPositionOf(1)), row(4, "b", "delete", logPositionOf(2)), row(5, "c", "expire", null)];
     expect(new Compaction(space, everything, nowMs, 100).forgetRows(rows)).toEqual([logPositionOf(1), logPositionOf(2), logPositionOf(4), logPositionOf(5)]);
     expect(space).toMatchObject({ compacted: 5, compactedAtMs: 5 });
   });
 
-  test("lets go of the one row that an earlier slice left of a key, once a newer one is in the past too", () => {
+  test("releases the one row that an earlier slice left of a key, once a newer one is in the past too", () => {
     const space = spaceOf({ compacted: 5 });
     const rows = [row(6, "a", "put", logPositionOf(2)), row(7, "a", "put", logPositionOf(6))];
     expect(new Compaction(space, everything, nowMs, 100).forgetRows(rows)).toEqual([logPositionOf(2), logPositionOf(6)]);

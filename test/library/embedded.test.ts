@@ -62,7 +62,7 @@ describe("the embedded library", () => {
     expect([one.namespace, two.namespace]).toEqual(["one", "two"]);
   });
 
-  test("an effect is done once, by whoever opens the store, until somebody resolves what is unknown", async () => {
+  test("an effect is done once, whichever process opens the store, until an unknown one is resolved", async () => {
     const store = `sqlite:${join(folder, "effects.db")}`;
     const pay = { run: "run-1", step: 3, tool: "pay", args: { to: "ann", amount: 10 } };
     let paid = 0;

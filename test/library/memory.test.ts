@@ -69,7 +69,7 @@ for (const { name, open } of libraries())
       await expect(knowledge.save({ id: "", content: "x" })).rejects.toMatchObject({ code: "invalid_input" });
     });
 
-    test("is one text with the last entry, what is held and what fits, for the agent that asks", async () => {
+    test("is one text with the last entry, held runs and whatever fits, for the calling agent", async () => {
       await using holdfast = await open();
       await holdfast.journal.save({ description: "Half of the parser is done" }, { workspace: "engine" });
       await holdfast.leases.acquire("deploy", { ttlMs: 60_000 });

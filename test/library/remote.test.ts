@@ -44,7 +44,7 @@ describe("calls over a network that fails", () => {
     expect(await holdfast.state.get("k")).toMatchObject({ value: "once" });
   });
 
-  test("only when its time is up is the outcome unknown, and asking again with the key that the error names tells it", async () => {
+  test("the outcome is unknown only when the time is up, and a retry with the key from the error reveals it", async () => {
     const { proxy, holdfast, direct } = await behindProxy({ timeoutMs: 100, retryForMs: 250 });
     await proxy.set({ kind: "black-hole", only: "answers" });
     const error = await holdfast.state.set("k", 1).catch((thrown: unknown) => thrown as { readonly code: string; readonly details: { readonly requestKey: string } });
@@ -116,14 +116,14 @@ describe("calls over a network that fails", () => {
     await expect(holdfast.workflows.checkpoint("nothing", 1, null)).rejects.toMatchObject({ code: "not_found" });
   });
 
-  test("a server that nobody can reach has changed nothing", async () => {
+  test("an unreachable server has changed nothing", async () => {
     const { proxy, holdfast } = await behindProxy({ retryForMs: 150 });
     await proxy.set({ kind: "refuse" });
     await expect(holdfast.state.set("k", 1)).rejects.toMatchObject({ code: "unavailable", message: expect.stringMatching(/nothing was changed/) });
     await expect(connectHoldfast(`http://127.0.0.1:${proxy.port}`, { retryForMs: 0 })).rejects.toMatchObject({ code: "unavailable" });
   });
 
-  test("a busy server is asked again after the time that it names", async () => {
+  test("a busy server gets a retry after the time that it names", async () => {
     const server = await serve();
     const waits: number[] = [];
     let refused = 0;
@@ -139,7 +139,7 @@ describe("calls over a network that fails", () => {
     expect(waits).toEqual([2_000, 2_000]);
   });
 
-  test("a watch goes on after the last commit that arrived: in order, none skipped, none twice", async () => {
+  test("a watch continues after the last commit that arrived: in order, none skipped, none twice", async () => {
     const { proxy, holdfast, direct } = await behindProxy();
     const seen: StateChange[] = [];
     const watching = (async () => {
@@ -230,7 +230,7 @@ describe("what a server offers", () => {
     await expect(onFrozen.state.set("k", 2)).rejects.toMatchObject({ code: "read_only" });
   });
 
-  test("a request key is its writer's own: nobody takes another's answer for their own", async () => {
+  test("a request key belongs to its writer: no writer gets another's answer", async () => {
     const server = await serve({ flags: { auth: "token" } });
     const [one, two] = [await connect(server.url, { token: await server.token({ name: "one" }) }), await connect(server.url, { token: await server.token({ name: "two" }) })];
     expect(await one.leases.acquire("deploy", { ttlMs: 60_000, requestKey: "r" })).toMatchObject({ ok: true });
@@ -317,7 +317,7 @@ test("wrong addresses and options are refused by name", async () => {
   await expect(connectHoldfast(`${server.url}/nothing/here`)).rejects.toMatchObject({ code: "invalid_input", message: expect.stringMatching(/^url: /) });
 });
 
-test("what is closed calls nobody and ends its watches", async () => {
+test("a closed client makes no calls and ends its watches", async () => {
   const holdfast = await connect((await serve()).url);
   const watching = (async () => {
     for await (const _ of holdfast.state.watch({ key: "quiet" })) throw new Error("Nothing changes.");

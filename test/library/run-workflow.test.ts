@@ -6,7 +6,7 @@ import { dyingAt, openManual } from "./manual-library.ts";
 
 for (const { name, open } of libraries())
   describe(`runWorkflow, ${name}`, () => {
-    test("runs the steps, keeps what they gave, and gives the result again without running anything", async () => {
+    test("runs the steps, stores their outputs, and returns the result again without running anything", async () => {
       await using holdfast = await open();
       const ran: string[] = [];
       const order = (): Promise<unknown> =>
@@ -76,7 +76,7 @@ for (const { name, open } of libraries())
       await expect(signalWorkflow(holdfast, "b-3", "approved")).rejects.toMatchObject({ code: "workflow_finished" });
     });
 
-    test("an effect whose outcome is unknown parks the run until somebody resolves it", async () => {
+    test("an effect whose outcome is unknown parks the run until it is resolved", async () => {
       await using holdfast = await open();
       let charges = 0;
       let caught: unknown;
@@ -151,7 +151,7 @@ describe("a step", () => {
     expect(tries).toEqual(["first", "first", "second", "second", "third"]);
   });
 
-  test("needs a name of its own: a second one of the same name, or of another kind, is refused", async () => {
+  test("needs a unique name: a second one of the same name, or of another kind, is refused", async () => {
     const { holdfast } = openManual();
     const twice = await runWorkflow(holdfast, options, async (step) => [await step.run("a", () => 1), await step.run("a", () => 2)]);
     expect(twice).toMatchObject({ status: "failed", error: { code: "invalid_input", message: expect.stringContaining('"a" was used twice') } });
@@ -211,7 +211,7 @@ describe("a run", () => {
   const options = { name: "w", runId: "r", input: null, ttlMs: 3_000 };
   const untilAborted = (signal: AbortSignal): Promise<string> => new Promise((resolve) => signal.addEventListener("abort", () => resolve("late"), { once: true }));
 
-  test("that takes long is kept by heartbeats; cancelled by somebody, its work is told and nothing more is stored", async () => {
+  test("that takes long is kept by heartbeats; if it is cancelled, its work is notified and nothing more is stored", async () => {
     const { holdfast, clock } = openManual();
     const running = runWorkflow(holdfast, { ...options, clock }, async (step) => {
       await step.run("long", ({ signal }) => untilAborted(signal));

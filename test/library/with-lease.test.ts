@@ -48,7 +48,7 @@ describe("withLease keeps the lease", () => {
     expect(clock.sleeping()).toBe(0);
   });
 
-  test("and when somebody takes it away, the signal aborts with the reason and the call rejects", async () => {
+  test("and when it is taken away, the signal aborts with the reason and the call rejects", async () => {
     const { holdfast, clock } = openManual();
     const running = withLease(
       holdfast,
@@ -65,7 +65,7 @@ describe("withLease keeps the lease", () => {
     expect((await holdfast.leases.list()).leases).toMatchObject([{ holder: "a2" }]);
   });
 
-  test("and when the store stays silent, the signal aborts before anybody else can hold it", async () => {
+  test("and when the store stays silent, the signal aborts before another can hold it", async () => {
     const { holdfast, clock } = openManual();
     // Every renewal hangs; when it would have been carried out, nobody knows.
     const silent: Pick<Holdfast, "leases"> = { leases: { ...holdfast.leases, renew: () => new Promise<never>(() => {}) } };

@@ -24,7 +24,7 @@ describe("a word is found", () => {
     expect(asked.filter((term) => !terms(note).has(term))).toEqual([]);
   });
 
-  test("by its beginning, for what no rule knows", () => {
+  test("by its beginning, for words that no rule covers", () => {
     expect([...terms("Verbindungsabbruch")].filter((term) => terms("Verbindung").has(term))).toEqual(["verbi*"]);
   });
 });

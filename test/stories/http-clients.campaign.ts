@@ -88,11 +88,11 @@ describe.each([
     expect(facts.wrong.error.code).toBe("not_found");
   });
 
-  test("it hears of what another client changes", () => {
+  test("it is notified of another client's changes", () => {
     expect(facts.heard).toBe(`holdfast://state/watched-${mode}`);
   });
 
-  test("it gives up waiting, and goes on", () => {
+  test("it stops waiting, and continues", () => {
     expect(facts.gave_up).toBe("cancelled");
     expect(facts.after).toEqual(facts.read);
   });

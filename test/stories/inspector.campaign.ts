@@ -43,7 +43,7 @@ describe.each<Era>(["legacy", "modern"])("the installed package and the official
     expect(version).toBe(1);
   });
 
-  test("claim, checkpoint, crash, resume: the successor goes on after the last acknowledged step", async () => {
+  test("claim, checkpoint, crash, resume: the successor continues after the last acknowledged step", async () => {
     const inspector = await openInspector(installed, era);
     const { run_id } = await inspector.call("workflow_create", { name: "release", tags: { era }, input: { steps: 3 } });
 

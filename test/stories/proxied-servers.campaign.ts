@@ -35,7 +35,7 @@ describe.each([["everything"], ["filesystem"], ["memory"]])("the server %s behin
   });
 });
 
-test("files are written once, and reads see what is there", async () => {
+test("files are written once, and reads see the current content", async () => {
   const path = join(folder, "note.txt");
   await writeFile(path, "one two");
   await using server = await openServerLines(proxied("files", [programOf("filesystem"), folder]));

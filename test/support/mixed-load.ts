@@ -1,6 +1,6 @@
 import { everything, keyRange } from "../../src/store/ranges.ts";
 import type { Check, Commit, Range, Store, Write } from "../../src/store/store.ts";
-import type { AnsweredCall } from "../../src/verify/checkers/linearizable.ts";
+import type { AnsweredCall } from "./checkers/linearizable.ts";
 import { seededRandom } from "./seeded-random.ts";
 
 const keys = ["a", "b", "c", "d"];

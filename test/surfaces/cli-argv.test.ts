@@ -19,7 +19,7 @@ describe("the command line's arguments", () => {
     expect(parseArgv(["--ttl", "-1"], specs).flags).toEqual({ ttl: "-1" });
   });
 
-  test("what follows -- is left alone", () => {
+  test("words after -- are not parsed", () => {
     expect(parseArgv(["x", "--", "cmd", "--json"], specs)).toEqual({ flags: {}, words: ["x"], rest: ["cmd", "--json"] });
   });
 

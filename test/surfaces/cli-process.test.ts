@@ -98,7 +98,7 @@ describe("the executable", () => {
     expect(await finished).toMatchObject({ code: 0, stderr: "" });
   });
 
-  test("a server that is asked to end by a signal ends cleanly", async () => {
+  test("a server that gets a signal ends cleanly", async () => {
     const { child, saw, finished } = startExecutable(built.main, ["mcp"], { env, stdio: ["pipe", "pipe", "pipe"] });
     child.stdin?.write(
       `${JSON.stringify({ jsonrpc: "2.0", id: 1, method: "initialize", params: { protocolVersion: "2025-06-18", capabilities: {}, clientInfo: { name: "test", version: "1" } } })}\n`,
@@ -132,7 +132,7 @@ describe("the executable", () => {
     expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
   });
 
-  test("watch tells that an entry has expired within about a second, with nobody else to sweep it", async () => {
+  test("watch tells that an entry has expired within about a second, without another process to sweep it", async () => {
     // From the beginning, so that it does not matter which of the two is up first.
     const watching = start("watch", "e/*", "--after", "0", "--json", "--count", "2");
     await run("set", "e/1", "1", "--ttl", "1s");
@@ -164,7 +164,7 @@ describe("lease exec", () => {
     expect((await run("lease", "exec", "guard", "--", "sh", "-c", script)).code).toBe(0);
   });
 
-  test("does not run the command while somebody else holds the lease, and says who", async () => {
+  test("does not run the command while another holder has the lease, and names the holder", async () => {
     await run("lease", "acquire", "busy", "--ttl", "1m", "--agent", "somebody");
     expect(await run("lease", "exec", "busy", "--", "echo", "ran")).toMatchObject({ code: 1, stdout: "", stderr: expect.stringContaining("somebody holds it") });
   });

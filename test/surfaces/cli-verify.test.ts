@@ -19,7 +19,7 @@ describe("the verify command", () => {
     expect(await openCommandLine().run(["verify", "--store", "sqlite:broken"])).toMatchObject({ code: 1, stdout: "the report\n" });
   });
 
-  test("passes on what it was asked for, and gives scripts the report as one line of JSON", async () => {
+  test("passes its options on, and prints the report for scripts as one line of JSON", async () => {
     expect(await openCommandLine().json("verify", "--quick", "--seed", "7")).toEqual({ quick: true, seed: 7 });
   });
 

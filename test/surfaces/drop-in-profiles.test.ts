@@ -66,7 +66,7 @@ test("highlights gather over stateless HTTP, and the answer shows them all", asy
   expect((await ask({})).data.highlights).toEqual(["one", "two", "three"]);
 });
 
-test("a client that says nothing is offered Holdfast's own tools, and what a slip cost is told in the text", async () => {
+test("a client without a profile gets Holdfast's own tools, and the text reports the cost of a mistake", async () => {
   await using connection = await connectProgram(program, "handshake", ["--profile", "default", "--store", program.storeUrl("default.db")]);
   const { tools } = await connection.client.listTools();
   expect(tools.length).toBeLessThanOrEqual(19);

@@ -60,7 +60,7 @@ test("a command that is running is not run beside itself, however long it takes"
   expect(calls()).toBe(1);
 });
 
-test("a command that a signal ended is unknown: it is refused until somebody resolves it", async () => {
+test("a command that a signal ended is unknown: it is refused until it is resolved", async () => {
   const { effect, run, script, calls } = await openEffects();
   const cut = script("kill -KILL $$");
   const first = await effect(["mail"], cut);

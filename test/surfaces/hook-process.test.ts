@@ -66,7 +66,7 @@ const silent = { code: 0, stdout: "", stderr: "" };
 const contextOf = (stdout: string): string => JSON.parse(stdout).hookSpecificOutput.additionalContext;
 
 describe("the session-start hook", () => {
-  test("says nothing where there is nothing to tell", async () => {
+  test("prints nothing if there is nothing to report", async () => {
     expect(await hook("session-start", { cwd: project, source: "startup" })).toMatchObject(silent);
   });
 
@@ -220,7 +220,7 @@ describe("the pre-compact hook", () => {
 describe("the session-end hook", () => {
   const end = () => hook("session-end", { cwd: project, reason: "prompt_input_exit", session_id: "claude-1" });
 
-  test("saves what a session leaves behind, for the next one to be told", async () => {
+  test("saves the state that a session leaves behind, for the next one", async () => {
     await save("Half of it is done", { sessionId: "claude-1" });
     writeFileSync(join(project, "left.ts"), "");
     expect(await end()).toMatchObject(silent);
@@ -266,7 +266,7 @@ describe("the post-compact hook", () => {
   });
 });
 
-test("read-only means that nothing is saved, and that what was saved is still told", async () => {
+test("read-only means that nothing is saved, but saved entries are still shown", async () => {
   await save("Before");
   writeFileSync(join(project, "new.ts"), "");
   for (const event of ["pre-compact", "post-compact", "session-end"])
@@ -306,7 +306,7 @@ describe("a hook never gets in the way", () => {
     expect(await hook("pre-compact", { cwd: project }, { args })).toMatchObject(silent);
   });
 
-  test("the reason is told to whoever asks for it", async () => {
+  test("the reason is reported on request", async () => {
     const { code, stdout, stderr } = await hook("session-start", { cwd: project }, { args: ["--store", `sqlite:${process.execPath}`, "--log-level", "debug"] });
     expect({ code, stdout }).toEqual({ code: 0, stdout: "" });
     expect(JSON.parse(stderr)).toMatchObject({ event: "hook_failed" });

@@ -58,13 +58,13 @@ describe("install on a terminal", () => {
     expect(await answer([], ["uninstall", "cursor"])).toMatchObject({ code: 1, applied: false });
   });
 
-  test("--dry-run does not ask, --yes does not ask either, and without anything to do nobody is asked", async () => {
+  test("--dry-run and --yes do not ask for confirmation, and neither does a run without changes", async () => {
     expect(await answer(["y\n"], ["install", "cursor", "--dry-run"])).toMatchObject({ code: 0, applied: false, stdout: expect.stringContaining("dry run") });
     expect(await answer([], ["install", "cursor", "--yes"])).toMatchObject({ code: 0, applied: true });
     expect(await answer([], ["install", "cursor"], { changes: 0 })).toMatchObject({ code: 0, applied: false, stdout: "Cursor (user): everything is already set up.\n" });
   });
 
-  test("where nobody can be asked, the difference is shown and --yes is required", async () => {
+  test("if stdin is not a terminal, the difference is shown and --yes is required", async () => {
     const { code, stdout, applied } = await answer(["y\n"], ["install", "cursor"], { terminal: false });
     expect({ code, applied }).toEqual({ code: 2, applied: false });
     expect(stdout).toMatch(/- old[\s\S]*--yes: is required/);

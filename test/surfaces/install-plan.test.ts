@@ -129,7 +129,7 @@ describe("what can go wrong", () => {
       await expect(plan({ action, client })).rejects.toMatchObject({ code: "invalid_input", message: expect.stringContaining(path) });
   });
 
-  test("whoever sets up a program that is not there is told so", async () => {
+  test("a missing program is reported during set-up", async () => {
     const { plan, put, places } = await openMachine();
     expect((await plan({ client: "zed" })).notes).toContainEqual(expect.stringMatching(/^Zed does not seem to be installed: there was no .*zed\./));
     expect((await plan({ client: "claude-code" })).notes).toContainEqual(expect.stringMatching(/^Claude Code does not seem to be installed/));
@@ -311,6 +311,14 @@ describe("what can go wrong", () => {
 });
 
 describe("the document about clients", () => {
+  test("the guide for a new client names the fields that a client has", () => {
+    const guide = readFileSync(new URL("../../docs/add-a-client.md", import.meta.url), "utf8");
+    const fields = new Set(Object.values<object>(clients).flatMap((client) => Object.keys(client)));
+    const named = [...guide.matchAll(/^ {3}- `(\w+)/gm)].map(([, name = ""]) => name);
+    expect(named.length).toBeGreaterThan(4);
+    expect(named.filter((name) => !fields.has(name))).toEqual([]);
+  });
+
   test.each(everyPlace)("says where $client, $scope, is set up", async ({ client, scope }) => {
     const { plan, places } = await openMachine();
     const row = page.split("\n").find((line) => line.startsWith(`| \`${client}\` | ${scope} |`)) ?? "";
@@ -410,7 +418,7 @@ describe("how the server is started", () => {
     expect(notes.join(" ")).toContain("Hooks were left out");
   });
 
-  test("moving to a server elsewhere takes away hooks that would save where nobody looks, and no others", async () => {
+  test("moving to a server elsewhere removes hooks that would save in the wrong place, and no others", async () => {
     const { change, places, put, tree } = await openMachine();
     const before = await tree();
     await change({ client: "claude-code" });

@@ -32,12 +32,12 @@ describe("the Claude Code plugin", () => {
   });
 });
 
-test("nothing that is meant to be committed or shared runs a package by a name that anybody could register", () => {
+test("no file that is meant to be committed or shared runs a package by a name that anyone could register", () => {
   const files = ["plugin/.mcp.json", "plugin/hooks/hooks.json", "plugin/README.md", "src/install/server-launch.ts", "src/install/clients.ts", "docs/clients.md"];
   for (const file of files) expect(readFileSync(join(root, file), "utf8"), file).not.toMatch(/npx["', -]+(y["', ]+)?holdfast/);
 });
 
-describe("what agents are told", () => {
+describe("the texts for agents", () => {
   // Words in code marks that are neither a tool nor a parameter: values, names and examples.
   const otherWords = new Set(["done", "failed", "claim_lost", "deploy", "migrations", "3d", "deploy-needs-vpn", "workflow/<run_id>"]);
 

@@ -48,7 +48,7 @@ describe.each(eras)("the SDK's own client in the %s era", (era) => {
     expect(JSON.parse((result.content as { text: string }[])[0]?.text as string)).toEqual(result.structuredContent);
   });
 
-  test("is told that a tool is not offered, whether it never was or was left out", async () => {
+  test("gets an error for a tool that is not offered, whether it does not exist or was left out", async () => {
     await using session = await connectClient(era, { tools: selectTools({ readOnly: true }) });
     const message = async (name: string) =>
       session.client.callTool({ name, arguments: { key: "k", value: 1 } }).then(

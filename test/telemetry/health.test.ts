@@ -6,7 +6,7 @@ import { startHttpServer } from "../support/http-server.ts";
 import { manualClock } from "../support/manual-clock.ts";
 
 describe("readiness", () => {
-  test("says that the store answers, what a write survives and what to look at, and nothing of where it is", async () => {
+  test("reports that the store answers, what a write survives and its warnings, but not where it is", async () => {
     const clock = manualClock();
     const engine = new MemoryEngine(clock);
     const health = await engine.health("team");
@@ -64,7 +64,7 @@ describe("readiness", () => {
 });
 
 describe("a real server", () => {
-  test("is alive to everybody in one word, ready to those with a credential, and logs one line for each request", async () => {
+  test("/livez answers every caller, /health those with a credential, and each request is one line in the log", async () => {
     await using http = await startHttpServer({ flags: { auth: "token" } });
     const alive = await http.fetch("/livez", { headers: { "x-request-id": "from-proxy.1" } });
     expect([alive.status, (await alive.text()).trim()]).toEqual([200, "ok"]);

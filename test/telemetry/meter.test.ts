@@ -47,7 +47,7 @@ describe("the meter", () => {
     );
   });
 
-  test("asks gauges when somebody looks, and leaves out one that fails or does not know", async () => {
+  test("reads gauges on each scrape, and omits one that fails or has no value", async () => {
     const meter = openMeter();
     let level = 1;
     meter.gauge("now", "Now.", () => level);

@@ -79,7 +79,7 @@ describe("figures of tools and store", () => {
     expect(await figure(meter, "holdfast_commits_queued")).toBe(0);
   });
 
-  test("leases and claims: taken, refused, taken over after a lapse, lapsed with nobody there", async () => {
+  test("leases and claims: taken, refused, taken over after a lapse, lapsed without a successor", async () => {
     const { meter, tools, clock, engine, observers } = openMeasured();
     const acquire = (holder_id: string, resource_id = "deploy") => tools.call("lease_acquire", { resource_id, holder_id, ttl_seconds: 10 });
     await acquire("a");
@@ -113,7 +113,7 @@ describe("figures of tools and store", () => {
     expect(await figure(meter, "holdfast_expired_total", { kind: "state" })).toBe(1);
   });
 
-  test("the sweep's own rows are found among what others commit meanwhile", async () => {
+  test("the sweep's own rows are found among concurrent commits", async () => {
     const { meter, engine, base, clock } = openMeasured();
     const swept = openExpiryMetrics(meter, engine);
     await base.store.commit({ writes: [{ op: "put", key: "x", value: 1, ttlMs: 1_000, lapse: { kind: "lease", op: "lapse", subject: "x" } }], writer: "w" });
@@ -218,7 +218,7 @@ describe("GET /metrics of a real server", () => {
     return () => http.stop();
   });
 
-  test("has figures of everything that happened, and no word of who did it or to what", async () => {
+  test("has metrics of everything that happened, without who did it or to what", async () => {
     // A server of its own: the figures are of this test alone.
     const http = await startHttpServer();
     onTestFinished(() => http.stop());

@@ -38,7 +38,7 @@ function openTo(receiver: Pick<OtlpReceiver, "url">, options: Partial<TracerOpti
 const isCall = ({ name }: ReceivedSpan): boolean => name.startsWith("tools/call");
 
 describe.each([true, false])("spans of a stdio connection, fast path %s", (fastPath) => {
-  test("tell a call by the conventions, go on the caller's trace and hold the commit", async () => {
+  test("describe a call by the conventions, continue the caller's trace and contain the commit", async () => {
     const receiver = await openReceiver();
     await using connection = openRaw({ fastPath, server: { tracer: openTo(receiver) } });
     await connection.request("initialize", { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "t", version: "1" } });
@@ -65,7 +65,7 @@ describe.each([true, false])("spans of a stdio connection, fast path %s", (fastP
     expect(receiver.problems).toEqual([]);
   });
 
-  test("tell a failed call and a resource that is read", async () => {
+  test("record a failed call and a resource that is read", async () => {
     const receiver = await openReceiver();
     await using connection = openRaw({ fastPath, server: { tracer: openTo(receiver) } });
     await connection.request("initialize", { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "t", version: "1" } });
@@ -84,7 +84,7 @@ describe.each([true, false])("spans of a stdio connection, fast path %s", (fastP
 });
 
 describe("a trace's own wish", () => {
-  test("not sampled by the caller: nothing is recorded; sampled: recorded whatever the ratio; a broken context begins anew", async () => {
+  test("not sampled by the caller: nothing is recorded; sampled: recorded whatever the ratio; a broken context starts a new trace", async () => {
     const receiver = await openReceiver();
     const tracer = openTo(receiver, { sampleRatio: 0 });
     const context = (traceparent: unknown) => ({ message: { traceparent } });
@@ -150,7 +150,7 @@ describe("a collector that is not well", () => {
     for (let i = 0; i < count; i += 1) tracer.server("x", {}, {})?.end();
   };
 
-  test("away: calls go on as ever, what does not fit is dropped and counted, and the end comes in time", async () => {
+  test("unreachable: calls continue as usual, spans that do not fit are dropped and counted, and the process ends in time", async () => {
     // No program of this machine's listens there, nor ever takes it for a server of its own.
     const tracer = openTo({ url: "http://127.0.0.1:1" }, { queueMax: 100, delayMs: 1 });
     await using connection = openRaw({ server: { tracer } });
@@ -166,7 +166,7 @@ describe("a collector that is not well", () => {
     expect(JSON.stringify(logged)).toContain("ECONNREFUSED");
   });
 
-  test("silent: the process ends nevertheless, and what was not taken counts as dropped", async () => {
+  test("silent: the process ends anyway, and undelivered spans count as dropped", async () => {
     const receiver = await openReceiver();
     receiver.answer = "nothing";
     const tracer = openTo(receiver, { timeoutMs: 50, delayMs: 1 });
@@ -199,7 +199,7 @@ describe("a collector that is not well", () => {
 });
 
 describe("the program itself", () => {
-  test("sends the spans of a stdio server that is told to end, by the machine's own variables, and nothing of a command", async () => {
+  test("sends the spans of a stdio server that is ended, by the machine's own variables, and none of a command", async () => {
     const receiver = await openReceiver();
     await using program = await buildProgram();
     const env = { OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url, OTEL_SERVICE_NAME: "from-machine" };

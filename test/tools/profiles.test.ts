@@ -4,8 +4,12 @@ import { instructionsFor } from "../../src/surfaces/mcp/instructions.ts";
 import { catalog } from "../../src/tools/catalog.ts";
 import { descriptionsOf } from "../../src/tools/describe-tool.ts";
 import { profiles, selectTools } from "../../src/tools/profiles.ts";
-import { listTokenCost, tokenCost } from "../../src/tools/token-cost.ts";
+import { tokenCost } from "../../src/tools/token-cost.ts";
+import type { Tool } from "../../src/tools/tool.ts";
 import { toolsets } from "../../src/tools/tool.ts";
+
+/** The tokens of the complete list as sent, including parts that only programs use: titles, output schemas, annotations. */
+const listTokenCost = (tools: readonly Tool[], instructions = ""): number => estimateTokens(instructions) + estimateTokens(JSON.stringify(descriptionsOf(tools)));
 
 const namesOf = (selection: Parameters<typeof selectTools>[0]): string[] => selectTools(selection).map(({ name }) => name);
 

@@ -1,7 +1,7 @@
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { checkpointFromYaml } from "../../src/transfer/mirror/checkpoint-file.ts";
-import { readMirrorFile } from "../../src/transfer/mirror/mirror-folder.ts";
 import { openMirror } from "../../src/transfer/mirror/open-mirror.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 import type { Answer } from "./open-tools.ts";
@@ -109,7 +109,7 @@ describe("research checkpoints", () => {
     const { call } = openTools({ server: { mirror: openMirror({ checkpointDir: join(folder, "c"), knowledgeDir: join(folder, "k"), namespace: "default" }) } });
     const { path, checkpoint_id } = await call("save_checkpoint", whole);
     expect(path).toBe(join(folder, "c", `${checkpoint_id}.yaml`));
-    expect(checkpointFromYaml(await readMirrorFile(path))).toMatchObject({ id: checkpoint_id, thesis: whole.thesis, uniqueContributions: whole.unique_contributions });
+    expect(checkpointFromYaml(await readFile(path, "utf8"))).toMatchObject({ id: checkpoint_id, thesis: whole.thesis, uniqueContributions: whole.unique_contributions });
   });
 
   test("a file that cannot be written is a warning, and the checkpoint is saved", async () => {

@@ -1,7 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { LogRow } from "../../src/store/store.ts";
 import { checkAtomic } from "../../src/verify/checkers/atomic.ts";
-import { checkDurable } from "../../src/verify/checkers/durable.ts";
 import type { FencingEvent } from "../../src/verify/checkers/fencing.ts";
 import { checkFencing } from "../../src/verify/checkers/fencing.ts";
 import type { HistoryAndState } from "../../src/verify/checkers/history-equals-state.ts";
@@ -15,6 +14,7 @@ import type { Violation } from "../../src/verify/checkers/violation.ts";
 import { Violations } from "../../src/verify/checkers/violation.ts";
 import type { WatchRun } from "../../src/verify/checkers/watch.ts";
 import { checkWatch } from "../../src/verify/checkers/watch.ts";
+import { checkDurable } from "../support/checkers/durable.ts";
 
 const faultsOf = (violations: readonly Violation[]): string[] => [...new Set(violations.map((violation) => violation.fault))];
 

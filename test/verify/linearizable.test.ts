@@ -3,8 +3,8 @@ import { MemoryEngine } from "../../src/engines/memory/memory-engine.ts";
 import { openNamespaceStore } from "../../src/store/namespace-store.ts";
 import { everything } from "../../src/store/ranges.ts";
 import type { Commit, CommitResult, Committed } from "../../src/store/store.ts";
-import type { AnsweredCall, LinearRun } from "../../src/verify/checkers/linearizable.ts";
-import { checkLinearizable } from "../../src/verify/checkers/linearizable.ts";
+import type { AnsweredCall, LinearRun } from "../support/checkers/linearizable.ts";
+import { checkLinearizable } from "../support/checkers/linearizable.ts";
 import { manualClock } from "../support/manual-clock.ts";
 
 /** A true history of three clients on a memory store: commits, refusals, reads, an expiry, a lost answer and a sweep. */

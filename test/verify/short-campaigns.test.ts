@@ -13,9 +13,9 @@ import { killNine } from "../../src/verify/campaigns/kill-nine.ts";
 import { oneWinner } from "../../src/verify/campaigns/one-winner.ts";
 import { retrySafe } from "../../src/verify/campaigns/retry.ts";
 import { watching } from "../../src/verify/campaigns/watching.ts";
-import { checkLinearizable } from "../../src/verify/checkers/linearizable.ts";
 import { readWhole } from "../../src/verify/read-whole.ts";
 import { faultsIn, openCampaign } from "../support/campaign.ts";
+import { checkLinearizable } from "../support/checkers/linearizable.ts";
 import { sharedEngines } from "../support/engines.ts";
 import { mixedLoad } from "../support/mixed-load.ts";
 

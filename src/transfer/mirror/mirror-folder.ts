@@ -1,11 +1,9 @@
 import { constants } from "node:fs";
-import { lstat, mkdir, open, readFile, realpath, rename, rm } from "node:fs/promises";
+import { lstat, mkdir, open, realpath, rename, rm } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { HoldfastError } from "../../kernel/errors.ts";
 import { randomHex } from "../../kernel/ids.ts";
 
-/** Larger than any record can become. */
-const fileBytesMax = 4 * 1024 * 1024;
 const nameBytesMax = 200;
 
 /**
@@ -34,14 +32,6 @@ export async function writeMirrorFile(folder: string, below: readonly string[], 
     throw error;
   }
   return path;
-}
-
-/** The text of one mirror file. Symbolic links and files too large to be a mirror file are rejected. */
-export async function readMirrorFile(path: string): Promise<string> {
-  const found = await lstat(path);
-  if (!found.isFile()) throw refused("A mirror file must be a regular file.");
-  if (found.size > fileBytesMax) throw new HoldfastError("limit_exceeded", `A mirror file must have at most ${fileBytesMax} bytes.`);
-  return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(await readFile(path));
 }
 
 /** Creates missing folders and checks that each is a real folder at its apparent location. */

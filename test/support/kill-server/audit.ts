@@ -6,8 +6,6 @@ import type { LogRow, Store } from "../../../src/store/store.ts";
 import type { CampaignResult } from "../../../src/verify/campaign.ts";
 import type { SentCommit } from "../../../src/verify/checkers/commits.ts";
 import { checkCommits } from "../../../src/verify/checkers/commits.ts";
-import type { FoundWrite, SentWrite } from "../../../src/verify/checkers/durable.ts";
-import { checkDurable } from "../../../src/verify/checkers/durable.ts";
 import type { FencingEvent } from "../../../src/verify/checkers/fencing.ts";
 import { checkFencing } from "../../../src/verify/checkers/fencing.ts";
 import { checkHistoryEqualsState } from "../../../src/verify/checkers/history-equals-state.ts";
@@ -16,6 +14,8 @@ import { checkRevisions } from "../../../src/verify/checkers/revisions.ts";
 import type { Violation } from "../../../src/verify/checkers/violation.ts";
 import { Violations } from "../../../src/verify/checkers/violation.ts";
 import { readWhole } from "../../../src/verify/read-whole.ts";
+import type { FoundWrite, SentWrite } from "../checkers/durable.ts";
+import { checkDurable } from "../checkers/durable.ts";
 import type { ToolAnswer } from "./server-process.ts";
 import type { RecordedCall } from "./tool-journal.ts";
 

@@ -73,7 +73,7 @@ describe.each(eras)("the SDK's own client through the bridge in the %s era", (er
     expect(answers.map(({ structuredContent }) => (structuredContent as { key: string }).key)).toEqual(answers.map((_, i) => `many-${era}-${i}`));
   });
 
-  test("hears of changes that another makes to what it subscribed to", async () => {
+  test("is notified of others' changes to its subscriptions", async () => {
     await using raw = openBridge(server.url, { token });
     const client = await clientOver(era, raw);
     const uri = `holdfast://state/watched-${era}`;

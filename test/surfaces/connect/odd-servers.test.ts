@@ -245,7 +245,7 @@ describe("a server that", () => {
     ]);
   });
 
-  test("has a certificate that nobody trusts is told so at once", async () => {
+  test("has an untrusted certificate is reported at once", async () => {
     const { certFile, keyFile } = await loopbackCertificate();
     const server = createSecureServer({ cert: await readFile(certFile), key: await readFile(keyFile) }, (_, response) => response.end()).listen(0, "127.0.0.1");
     await once(server, "listening");
@@ -254,7 +254,7 @@ describe("a server that", () => {
     server.close();
   });
 
-  test("speaks no HTTP is told so", async () => {
+  test("does not speak HTTP is reported", async () => {
     const { createServer: createPlain } = await import("node:net");
     const server = createPlain((socket) => void socket.on("error", () => {}).end("SSH-2.0-something\r\n")).listen(0, "127.0.0.1");
     await once(server, "listening");

@@ -52,7 +52,7 @@ async function connect(era: Era, url: string, extra: Readonly<Record<string, str
 }
 
 describe.each(eras)("holdfast connect, started by the official client, in the %s era", (era) => {
-  test("works, and goes on over a kill -9 and a restart of the server", async () => {
+  test("works, and continues after a kill -9 and a restart of the server", async () => {
     const port = await freePort();
     await using first = await serve(port);
     await using bridged = await connect(era, first.url);

@@ -58,7 +58,7 @@ describe("activity", () => {
     }
   });
 
-  test("can be narrowed by kind, by the beginning of a name and by who it was; renewals are told only when asked for", async () => {
+  test("can be filtered by kind, by the beginning of a name and by agent; renewals are listed only on request", async () => {
     const api = await openBusy();
     const list = async (query: Record<string, string>) => (await api.get<ActivityAnswer>(path, query)).items.map(words);
     expect(await list({ kind: "lease" })).toEqual(["worker-2 acquired deploy", "worker-1 released deploy", "worker-1 acquired deploy"]);

@@ -75,7 +75,7 @@ describe("events", () => {
     expect((await taken).map(tell)).toEqual(["hello", "compacted", "set b"]);
   });
 
-  test("say it too to somebody who comes from a future that this store does not have", async () => {
+  test("say it too to a reader whose revision this store does not have yet", async () => {
     const api = openMemoryApi();
     await api.agent("state_set", { key: "a", value: 1 });
     const [, restart] = await take(api, { after: "99" }, 2);

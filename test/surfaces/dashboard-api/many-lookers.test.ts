@@ -25,7 +25,7 @@ describe("many people looking at once", () => {
     expect([await last, reads]).toEqual([3, 3]);
   });
 
-  test("go on looking after a look that failed", async () => {
+  test("keep reading after a failed read", async () => {
     let reads = 0;
     const look = shareReads(async () => {
       reads += 1;

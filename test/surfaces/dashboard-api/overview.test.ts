@@ -26,7 +26,7 @@ describe("the overview", () => {
     expect(overview.commitsPerMinute).toMatchObject({ complete: true });
   });
 
-  test("is of one moment: a run that somebody takes meanwhile is still without a worker, and its lease not held", async () => {
+  test("is of one moment: a run that is taken meanwhile still has no worker, and its lease is not held", async () => {
     const clock = manualClock();
     const engine = new MemoryEngine(clock);
     let onRead: (() => Promise<unknown>) | undefined;
@@ -207,7 +207,7 @@ describe("the overview", () => {
     ]);
   });
 
-  test("points out what is stuck and why: a run that nobody took over, a lease that others wait for, one held for hours", async () => {
+  test("points out what is stuck and why: a run that was not taken over, a lease that others wait for, one held for hours", async () => {
     const api = openMemoryApi();
     await api.agent("workflow_create", { name: "import", run_id: "r" });
     await api.agent("workflow_claim", { run_id: "r", agent_id: "worker-1", ttl_seconds: 10 });

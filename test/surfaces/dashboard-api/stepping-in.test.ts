@@ -40,7 +40,7 @@ describe.each(["memory", "SQLite"] as const)("a person steps in on %s", (name) =
     expect(await refusalOf(api.post(`${ns}/leases/release`, { resource: "deploy", token: newer.token }))).toMatchObject({ code: "lease_lost", details: { holder: null } });
   });
 
-  test("lets whoever waits have the lease at once", async () => {
+  test("gives the lease to the first waiter at once", async () => {
     await using api = await open(name);
     const { token } = await api.agent("lease_acquire", { resource_id: "deploy", holder_id: "worker-1", ttl_seconds: 600 });
     const waiting = api.agent("lease_acquire", { resource_id: "deploy", holder_id: "worker-2", ttl_seconds: 60, wait_seconds: 30 });
@@ -49,7 +49,7 @@ describe.each(["memory", "SQLite"] as const)("a person steps in on %s", (name) =
     expect(await waiting).toMatchObject({ acquired: true, holder: "worker-2" });
   });
 
-  test("returns a run with its steps: anybody may claim it, the former worker may not report, and the timeline says who did it", async () => {
+  test("returns a run with its steps: any agent may claim it, the former worker may not report, and the timeline says who did it", async () => {
     await using api = await open(name);
     await api.agent("workflow_create", { name: "import", run_id: "r" });
     const { token } = await api.agent("workflow_claim", { run_id: "r", agent_id: "worker-1", ttl_seconds: 600 });
@@ -85,7 +85,7 @@ describe.each(["memory", "SQLite"] as const)("a person steps in on %s", (name) =
     await expect(api.agent("workflow_checkpoint", { run_id: "r", step: 1, output: 1, agent_id: "worker-2" })).rejects.toThrow(/claim_lost/);
   });
 
-  test("cancels a run as it was seen: with its holder's token, or without one where nobody had it", async () => {
+  test("cancels a run as it was shown: with its holder's token, or without one if it had no holder", async () => {
     await using api = await open(name);
     for (const run_id of ["free", "held"]) await api.agent("workflow_create", { name: "import", run_id });
     const { token } = await api.agent("workflow_claim", { run_id: "held", agent_id: "worker-1", ttl_seconds: 600 });

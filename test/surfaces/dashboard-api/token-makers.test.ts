@@ -16,7 +16,7 @@ function openTokens() {
   return { make, remove, count, clock };
 }
 
-describe("how many tokens somebody makes", () => {
+describe("the number of tokens that one administrator creates", () => {
   test("takes no place from those who look after other namespaces, however many administrators they make of themselves", async () => {
     const { make, remove } = openTokens();
     const first = await make(lead, { name: "deputy", role: "admin" });
@@ -71,7 +71,7 @@ describe("the name of a token", () => {
   });
 });
 
-describe("a token made by somebody whose own credential ends", () => {
+describe("a token created with a credential that expires", () => {
   test("ends no later, and the refusal says when that is", async () => {
     const { make, count, clock } = openTokens();
     const endsAtMs = clock.nowMs() + 3_600_000;

@@ -150,7 +150,7 @@ describe("the store", () => {
     expect(reads).toBe(1);
   });
 
-  test("that does not answer makes nobody a principal and no token a wrong one", async () => {
+  test("that does not answer makes no caller a principal and no token a wrong one", async () => {
     let broken = true;
     const door = await openAuthentication({
       onRead: () => {
@@ -246,7 +246,7 @@ describe("a flood of wrong tokens", () => {
     expect(limit.size).toBe(guessLimits.peersMax);
   });
 
-  test("from one address is held up there alone; one that a proxy on this machine brings closes the door to nobody", () => {
+  test("from one address is held up there alone; one that a proxy on this machine brings locks out no caller", () => {
     const limit = new GuessLimit(guessLimits, 0);
     const looked = (address: string): number => Array.from({ length: 100 }, () => limit.tryTake(address, 0)).filter(Boolean).length;
     expect(looked("10.0.0.1")).toBe(guessLimits.perPeer);
@@ -279,18 +279,18 @@ describe("a flood of wrong tokens", () => {
 describe("the local operator", () => {
   const operator = { name: "ops", role: "admin", namespaces: "*", kind: "operator" };
 
-  test("is whoever calls from this machine by a name of this machine, without a credential", async () => {
+  test("is any caller from this machine, by a name of this machine, without a credential", async () => {
     const door = await openAuthentication({ operator: "ops" });
     for (const host of [`127.0.0.1:${door.port}`, `localhost:${door.port}`, `LOCALHOST:${door.port}`, "localhost", `[::1]:${door.port}`, "127.0.0.1"])
       expect(await door.authenticateWith({ host }), host).toMatchObject({ status: 200, body: operator });
   });
 
-  test("is nobody where the server wants a token of everybody", async () => {
+  test("does not exist if the server requires a token of every caller", async () => {
     const door = await openAuthentication();
     expect(await door.authenticateWith()).toMatchObject({ status: 401, body: { code: "unauthenticated" } });
   });
 
-  test("is nobody under a name of somebody else's: a page may point one here", async () => {
+  test("does not exist under a foreign name, which a page may resolve to this address", async () => {
     const door = await openAuthentication({ operator: "ops" });
     for (const host of ["evil.example", "localhost.evil.example", "127.0.0.1.evil.example", "127.evil.example", "", "10.0.0.1", "0.0.0.0", "[::]"])
       expect(await door.authenticateWith({ host }), host).toMatchObject({ status: 401 });
@@ -314,20 +314,20 @@ describe("the local operator", () => {
     for (const value of ["127.0.0.1", ""]) expect(await door.authenticateWith({ [header]: value })).toMatchObject({ status: 401 });
   });
 
-  test("is nobody behind nginx as it comes, which says nothing, calls us by our own address and speaks HTTP/1.0", async () => {
+  test("does not exist behind nginx with its defaults, which adds no header, uses our own address and speaks HTTP/1.0", async () => {
     const door = await openAuthentication({ operator: "ops" });
     const ask = (version: string) => askRaw(door.port, head("GET", "/", door.port).replace("HTTP/1.1", version));
     expect((await ask("HTTP/1.0")).status).toBe(401);
     expect((await ask("HTTP/1.1")).status).toBe(200);
   });
 
-  test("is nobody when a browser says that another site asks", async () => {
+  test("does not exist if a browser marks the request as another site's", async () => {
     const door = await openAuthentication({ operator: "ops" });
     for (const site of ["cross-site", "same-site"]) expect(await door.authenticateWith({ "sec-fetch-site": site })).toMatchObject({ status: 401 });
     for (const site of ["same-origin", "none"]) expect(await door.authenticateWith({ "sec-fetch-site": site })).toMatchObject({ status: 200 });
   });
 
-  test("is nobody for a page of another origin, also in a browser that sends no fetch metadata", async () => {
+  test("does not exist for a page of another origin, even in a browser that sends no fetch metadata", async () => {
     const door = await openAuthentication({ operator: "ops" });
     const own = `127.0.0.1:${door.port}`;
     for (const origin of ["https://app.example.com", "null", "", "file://", "http://localhost:1", `http://127.0.0.1:${door.port + 1}`, `http://127.0.0.1:${door.port}.example.com`])
@@ -344,7 +344,7 @@ describe("the local operator", () => {
   });
 });
 
-test("a credential that could let somebody in is a valid token or a configured issuer; an empty one is none", async () => {
+test("only a valid token or a configured issuer counts as a credential; an empty one does not", async () => {
   const door = await openAuthentication();
   expect(await hasUsableCredential(door.scope.store, undefined)).toBe(false);
   expect(await hasUsableCredential(door.scope.store, "")).toBe(false);

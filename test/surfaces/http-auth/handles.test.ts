@@ -20,7 +20,7 @@ async function shakeHands(server: HttpServer, token: string, path = "/mcp"): Pro
 }
 
 describe("a handle", () => {
-  test("of a session of the handshake era is 256 random bits, and opens nothing for anybody but the one it was given to", async () => {
+  test("of a session of the handshake era is 256 random bits, and is useless to any caller but its own", async () => {
     const server = await openServer();
     const [mine, same, other, lower] = [
       await server.token({ name: "a" }),

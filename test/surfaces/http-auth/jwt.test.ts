@@ -228,7 +228,7 @@ describe("the issuer's keys", () => {
     ["more keys than anybody has", { status: 200, body: JSON.stringify({ keys: Array.from({ length: keyLimits.keysMax + 1 }, (_, i) => ({ kty: "RSA", kid: String(i) })) }) }],
     ["more bytes than a key set has", { status: 200, body: JSON.stringify({ keys: [], padding: "x".repeat(keyLimits.documentBytesMax) }) }],
   ];
-  test.each(broken)("that come as %s let nobody in, and the issuer is left in peace for a few seconds", async (_what, how) => {
+  test.each(broken)("that arrive as %s admit no caller, and the issuer is not queried for a few seconds", async (_what, how) => {
     const issuer = await startIssuer();
     issuer.answer("/keys", how);
     const door = await openFor(issuer, { jwksUrl: issuer.jwksUrl });
@@ -239,7 +239,7 @@ describe("the issuer's keys", () => {
     expect((await door.bring(await issuer.sign())).status).toBe(200);
   });
 
-  test("of an issuer that cannot be reached, or does not answer, let nobody in; tokens of this server still do", async () => {
+  test("of an issuer that is unreachable or silent admit no caller; tokens of this server still do", async () => {
     const silent = await startIssuer();
     silent.answer("/keys", "hang");
     const gone = await startIssuer();
@@ -306,7 +306,7 @@ describe("the settings", () => {
     expect(String(refusal)).not.toContain("geheim");
   });
 
-  test.each(["HS256", "none", "RS256,HS512", "", "rs256"])("refuse %j as algorithms: whoever could check such a signature could make it", (algorithms) => {
+  test.each(["HS256", "none", "RS256,HS512", "", "rs256"])("refuse %j as algorithms: every verifier of such a signature could create it", (algorithms) => {
     expect(() => readConfig({ "jwt-algorithms": algorithms }, {})).toThrow(/--jwt-algorithms: must be some of RS256, /);
   });
 
@@ -329,7 +329,7 @@ describe("the settings", () => {
   });
 });
 
-describe("a flood of tokens that nobody signed", () => {
+describe("a flood of unsigned tokens", () => {
   const few = { ...guessLimits, perServer: 20, perServerPerSecond: 1 };
   const base64Url = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString("base64url");
   const unsigned = (issuer: Issuer, n: number, claims: object = {}, header: object = {}): string =>

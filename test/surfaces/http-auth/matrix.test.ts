@@ -53,7 +53,7 @@ describe("the matrix sees a planted hole", () => {
   }
   const adminOf = (callers: readonly Caller[]): Readonly<Record<string, string>> => callers.find(({ name }) => name === "admin token for everywhere")?.headers ?? {};
 
-  test("a route that asks nobody for a credential", async () => {
+  test("a route that requires no credential", async () => {
     const { server, callers, matrix } = await openScene();
     const port = await withHole(server, ({ url, headers }) => (url === "/metrics" && headers.authorization === undefined ? { headers: adminOf(callers) } : undefined));
     const { leaks } = await matrix({ port, only: /^GET/ });
@@ -72,7 +72,7 @@ describe("the matrix sees a planted hole", () => {
     expect(leaks.filter((leak) => leak.includes("mcp-handshake") || leak.includes("state_set"))).toEqual([]);
   });
 
-  test("a namespace that is opened for whoever has any token", async () => {
+  test("a namespace that is open to any token", async () => {
     const { server, callers, matrix } = await openScene();
     const port = await withHole(server, ({ url, headers }) =>
       url === `/api/ns/${namespaces.foreign}/keys` && headers.authorization?.startsWith("Bearer hf_") ? { headers: adminOf(callers) } : undefined,

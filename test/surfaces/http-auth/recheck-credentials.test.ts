@@ -40,7 +40,7 @@ async function shakeHands(server: HttpServer, token: string): Promise<string> {
   return answer.headers.get("mcp-session-id") as string;
 }
 
-test("what is open when a token is revoked or expires is closed within seconds; what others have open goes on", async () => {
+test("open streams of a revoked or expired token are closed within seconds; those of others continue", async () => {
   const server = await startHttpServer({ flags: { auth: "token" } });
   onTestFinished(() => server.stop());
   const [revoked, expiring, lasting] = [await server.token({ name: "revoked" }), await server.token({ name: "expiring", ttlMs: 5_000 }), await server.token({ name: "lasting" })];

@@ -55,7 +55,7 @@ describe("a client that has no credential", () => {
     expect(await (await server.fetch("/.well-known/oauth-protected-resource/mcp")).json()).toMatchObject({ resource: "https://holdfast.example.com/mcp" });
   });
 
-  test("is told no place where there is no issuer, and the documents are not there", async () => {
+  test("gets no issuer's address if there is no issuer, and the documents do not exist", async () => {
     const server = await startHttpServer({ flags: { auth: "token" } });
     onTestFinished(() => server.stop());
     expect(challengeOf(await server.fetch("/mcp", { method: "POST" }))).toEqual({ realm: "holdfast" });
@@ -64,13 +64,13 @@ describe("a client that has no credential", () => {
 });
 
 describe("a client whose credential does not do", () => {
-  test("is told that a wrong one is wrong", async () => {
+  test("gets an error for a wrong one", async () => {
     const { issuer, server } = await openServer();
     const answer = await server.fetch("/mcp", { method: "POST", token: await issuer.forge() });
     expect([answer.status, challengeOf(answer)]).toEqual([401, expect.objectContaining({ error: "invalid_token", resource_metadata: expect.any(String) })]);
   });
 
-  test("is told which scope would do, as clients that can ask for more expect", async () => {
+  test("gets the scope that would suffice, as clients that can request more expect", async () => {
     const { issuer, server } = await openServer();
     const headers = { "content-type": "application/json" };
     const none = await server.fetch("/api/me", { token: await issuer.sign({ scope: "openid" }) });

@@ -103,7 +103,7 @@ describe("token revoke", () => {
     expect(await json("token", "list")).toEqual({ tokens: [] });
   });
 
-  test("wants --yes where nobody can be asked", async () => {
+  test("requires --yes if stdin is not a terminal", async () => {
     const { run, json } = openCommandLine();
     const { id } = await json(...ci);
     expect(await run(["token", "revoke", id as string])).toMatchObject({ code: 2, stderr: expect.stringContaining("--yes: is required") });

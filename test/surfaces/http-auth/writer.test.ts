@@ -75,7 +75,7 @@ describe("who did it", () => {
   });
 });
 
-test("callers with equal request ids, on connections they share with nobody or with all, get their own answers", async () => {
+test("callers with equal request ids, on their own or shared connections, get their own answers", async () => {
   const server = await openServer({ auth: "token" });
   const tokens = await Promise.all(["a", "b", "c", "d"].map((name) => server.token({ name, namespaces: [name] })));
   for (const [i, token] of tokens.entries()) await server.callTool("state_set", { key: "who", value: i }, { token });

@@ -35,7 +35,7 @@ test("a quiet stream says now and then that it is there", async () => {
   await connection.saw(/(: keep-alive[\s\S]*){3}/);
 });
 
-test("where a stream is to go on is told to its source", async () => {
+test("the source of a stream gets the position to resume from", async () => {
   const connection = await listen("/api/fixture/quiet", { "last-event-id": "41" });
   await connection.saw(/event: tick/);
   expect(fixtures.seen.lastEventId).toBe("41");

@@ -69,7 +69,7 @@ describe("a server on loopback", () => {
     expect((await get(server.port, "/livez", { "sec-fetch-site": "cross-site", "sec-fetch-mode": "no-cors" })).status).toBe(403);
   });
 
-  test("sends no CORS header to anybody, and answers a preflight with 405", async () => {
+  test("sends no CORS header to any origin, and answers a preflight with 405", async () => {
     const asked = await askRaw(server.port, head("OPTIONS", "/mcp", server.port, { origin: `http://127.0.0.1:${server.port}`, "access-control-request-method": "POST" }));
     expect(asked.status).toBe(405);
     expect(asked.head).not.toContain("access-control-");

@@ -87,7 +87,7 @@ test("a caller that leaves before its stream has begun leaves no stream behind",
   expect((await answered).status).toBe(200);
 });
 
-test("whoever was refused and does not send its body takes no place from others", async () => {
+test("a refused caller that does not send its body takes no place from others", async () => {
   await using server = await startHttpServer({ flags: { store: "memory:", auth: "token" }, limits: { inFlightMax: 1 } });
   const token = await server.token();
   using refused = await connectRaw(server.port);

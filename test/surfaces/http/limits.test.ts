@@ -129,13 +129,13 @@ describe("size", () => {
     expect((await askRaw(port, chunked(1_001))).status).toBe(413);
   });
 
-  test("an ordinary client that sends 100 MB is told 413", async () => {
+  test("an ordinary client that sends 100 MB gets 413", async () => {
     const { server } = await open({});
     const answer = await server.fetch("/api/fixture/echo", { method: "POST", headers: { "content-type": "application/json" }, body: Buffer.alloc(100_000_000, 0x20) });
     expect([answer.status, await answer.json()]).toEqual([413, { error: { code: "limit_exceeded", message: expect.stringContaining("8388608") } }]);
   });
 
-  test("a client that reads only after it has sent is told too, if it does not send for ever", async () => {
+  test("a client that reads only after sending gets the answer too, if it does not send for ever", async () => {
     const { port, usage } = await open({ bodyBytesMax: 1_000 });
     const sendAndRead = async (pieces: number): Promise<string> => {
       using connection = await connectRaw(port);
@@ -300,7 +300,7 @@ describe("number", () => {
     expect(idle.map(({ socket }) => socket.destroyed)).toEqual([true, false, false]);
   });
 
-  test("of connections: where all are at work, a new one is told 503", async () => {
+  test("of connections: if all are in use, a new one gets 503", async () => {
     const { port, ask, seen } = await open({ socketsMax: 2 });
     await ask("/api/fixture/hang");
     await ask("/api/fixture/hang");

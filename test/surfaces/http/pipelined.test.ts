@@ -43,7 +43,7 @@ test("answers that wait behind another count as unsent", async () => {
   await soon(() => expect(usage()).toMatchObject({ inFlight: 0, sockets: 0 }));
 });
 
-test("one small answer that waits behind another is nobody's fault: the connection stays", async () => {
+test("one small answer that waits behind another does not close the connection", async () => {
   const time = holdTime("setInterval", "performance");
   const { connection, ask, release, usage } = await openLine({ unreadMsMax: 30_000 });
   ask("throw");

@@ -187,7 +187,7 @@ describe("a head", () => {
   });
 });
 
-test("liveness says nothing but that it is alive, to whoever asks", async () => {
+test("liveness reports only that the process is alive, to every caller", async () => {
   expect(await get("/livez", { "x-forwarded-for": "203.0.113.9" })).toMatchObject({ status: 200, body: "ok\n" });
 });
 

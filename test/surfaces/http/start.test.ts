@@ -28,12 +28,12 @@ describe("a server starts", () => {
     expect((await server.fetch("/api/me")).status).toBe(200);
   });
 
-  test("behind its public address, which it then tells", async () => {
+  test("behind its public address, which it then prints", async () => {
     await using server = await start({ "public-url": "https://holdfast.example.com/" });
     expect(server.serving).toMatchObject({ url: "https://holdfast.example.com", mcpUrl: "https://holdfast.example.com/mcp" });
   });
 
-  test("behind a public address nobody is taken for the operator: a proxy makes everybody local, and may not say so", async () => {
+  test("behind a public address no caller is the operator: a proxy makes every caller local, and may not identify itself", async () => {
     await using published = await start({ "public-url": "https://holdfast.example.com" });
     expect((await published.fetch("/api/me")).status).toBe(401);
     await using named = await start({ "allowed-hosts": "holdfast.example.com" });
@@ -42,7 +42,7 @@ describe("a server starts", () => {
     expect((await own.fetch("/api/me")).status).toBe(200);
   });
 
-  test("with a token wanted of everybody, also of whoever sits at this machine", async () => {
+  test("with a token required of every caller, even on this machine", async () => {
     await using server = await start({ auth: "token" });
     expect(server.serving.trustsOperator).toBe(false);
     expect((await server.fetch("/api/me")).status).toBe(401);
@@ -76,7 +76,7 @@ describe("a server does not start", () => {
     });
   });
 
-  test.each(["0.0.0.0", "::", "some-name"])("on %s while nobody has a credential, and gives the command that makes one", async (host) => {
+  test.each(["0.0.0.0", "::", "some-name"])("on %s while no credential exists, and prints the command that creates one", async (host) => {
     await expect(start({ host })).rejects.toMatchObject({
       code: "invalid_input",
       message: expect.stringMatching(/^--host: .*nothing was started$/),
@@ -112,7 +112,7 @@ describe("holdfast serve", () => {
   const serve = (args: readonly string[]) => startExecutable(built.main, ["serve", ...args], { env: { PATH: process.env.PATH } });
   const ended = (code: number) => expect.objectContaining({ code, signal: null });
 
-  test("says on one line where it is, and ends with 0 when it is asked to; standard output has nothing else", async () => {
+  test("prints its address on one line, and exits with 0 on a signal; standard output has nothing else", async () => {
     const { child, finished, saw } = serve(["--port", "0", "--store", "memory:"]);
     await saw(/\n/);
     child.kill("SIGTERM");
@@ -140,7 +140,7 @@ describe("holdfast serve", () => {
     expect(await finished).toEqual(ended(0));
   });
 
-  test("says beside a public address where it listens, for whoever sets up the proxy", async () => {
+  test("prints the listening address next to the public one, for the set-up of the proxy", async () => {
     const { child, finished, saw } = serve(["--port", "0", "--store", "memory:", "--public-url", "https://holdfast.example.com"]);
     expect(await saw(/\n/)).toMatch(
       /^Dashboard https:\/\/holdfast\.example\.com\/ {2}MCP https:\/\/holdfast\.example\.com\/mcp {2}\(listening on http:\/\/127\.0\.0\.1:\d+; callers need a token/,

@@ -76,7 +76,7 @@ test("a caller who comes again with another reach is not served with what was ke
   expect(kept.of(accessOf(["docs"]))).toBe(narrow);
 });
 
-test("one store serves everybody of a namespace, and no more are kept ready than the limit says", () => {
+test("one store serves all callers of a namespace, and at most as many as the limit are kept open", () => {
   const everybody = principal({ namespaces: "*" });
   const first = tenants.baseFor(everybody, "n1").store;
   expect(tenants.baseFor(principal({ name: "other", namespaces: ["n1"] }), "n1").store).toBe(first);
@@ -110,7 +110,7 @@ describe("over HTTP", () => {
     expect([answer.status, await answer.text()]).toEqual([200, expect.stringContaining("holdfast_http_requests_total")]);
   });
 
-  test("readiness is for who has a credential, liveness for everybody", async () => {
+  test("readiness requires a credential, liveness does not", async () => {
     expect((await server.fetch("/health")).status).toBe(401);
     expect((await server.fetch("/health", { token: await server.token({ role: "read" }) })).status).toBe(200);
     expect((await server.fetch("/livez")).status).toBe(200);
@@ -132,7 +132,7 @@ describe("over HTTP", () => {
       }
   });
 
-  test("a store makes no more namespaces than it may have, for nobody; those that are there go on", async () => {
+  test("a store creates no namespaces beyond its limit, for any caller; existing ones continue to work", async () => {
     await using small = await startHttpServer({ flags: { store: "memory:", namespace: "main", "namespaces-max": "2" } });
     const token = await small.token({ namespaces: "*" });
     const set = async (namespace: string) => {

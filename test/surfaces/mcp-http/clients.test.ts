@@ -44,7 +44,7 @@ describe.each(eras)("the SDK's own client over HTTP in the %s era", (era) => {
     expect((await client.listPrompts()).prompts.length).toBeGreaterThan(0);
   });
 
-  test("hears of changes that another makes to what it subscribed to", async () => {
+  test("is notified of others' changes to its subscriptions", async () => {
     await using listener = await connect(era, await server.token());
     await using writer = await connect(era, await server.token({ name: "writer" }));
     const told: string[] = [];

@@ -71,7 +71,7 @@ describe("methods of HTTP", () => {
     expect(answer.headers.allow).toBe("POST");
   });
 
-  test("somebody who opens the address in a browser reads what it is for", async () => {
+  test("a user who opens the address in a browser sees what it is for", async () => {
     const answer = await endpoint.send({ method: "GET", headers: { accept: "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8" } });
     expect(answer).toMatchObject({ status: 405, message: { error: { message: "Send MCP messages by POST; the dashboard is at /." } } });
   });

@@ -87,7 +87,7 @@ describe("a session of the handshake era", () => {
     expect((await endpoint.post("handshake", ping)).message).toEqual({ jsonrpc: "2.0", id: 1, result: {} });
   });
 
-  test("of somebody else answers like one that never was, whatever is asked", async () => {
+  test("of another caller answers like one that never existed, for every request", async () => {
     await using nodes = await openNodes();
     const owned = await openSession(nodes.one, { caller: "owner" });
     const ways = (headers: Record<string, string>) => [
@@ -188,7 +188,7 @@ describe("the stream of a session", () => {
     stream.close();
   });
 
-  test("goes on after the last event that the client has seen, on another node", async () => {
+  test("continues after the last event that the client has seen, on another node", async () => {
     await using nodes = await openNodes();
     const session = await openSession(nodes.one);
     for (const key of ["a", "b", "c"]) await subscribe(nodes.one, session, `holdfast://state/${key}`);
@@ -232,7 +232,7 @@ describe("the stream of a session", () => {
     expect(first.ended && second.ended).toBe(true);
   });
 
-  test("is bounded in what it subscribes to", async () => {
+  test("is bounded in its number of subscriptions", async () => {
     await using endpoint = await openEndpoint();
     const session = await openSession(endpoint);
     for (let i = 0; i < subscribedUrisMax; i += 1) await subscribe(endpoint, session, `holdfast://state/${i}`);

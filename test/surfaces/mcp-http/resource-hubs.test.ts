@@ -7,7 +7,7 @@ import type { UpdateListener } from "../../../src/surfaces/mcp/http/resource-hub
 import { ResourceHubs, urisPerCallerMax } from "../../../src/surfaces/mcp/http/resource-hubs.ts";
 import { subscribedUrisMax } from "../../../src/surfaces/mcp/subscriptions.ts";
 
-test("what one caller listens to leaves room for others, and what it leaves it may use again", async () => {
+test("one caller's streams leave room for others, and closed ones free their place", async () => {
   await using engine = new MemoryEngine(systemClock);
   const base = { store: openNamespaceStore(engine, "test", systemClock), clock: systemClock };
   const hubs = new ResourceHubs(silentLog);

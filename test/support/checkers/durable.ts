@@ -1,5 +1,5 @@
-import type { Violation } from "./violation.ts";
-import { Violations } from "./violation.ts";
+import type { Violation } from "../../../src/verify/checkers/violation.ts";
+import { Violations } from "../../../src/verify/checkers/violation.ts";
 
 /** A write as its client saw it. `revision` is set exactly if the write was acknowledged before the crash; "unknown" if the answer did not include one. */
 export interface SentWrite {

@@ -1,7 +1,19 @@
 import { HoldfastError } from "../../kernel/errors.ts";
 import type { Command } from "./command.ts";
 
-/** Only the description: main runs this command itself, without loading the command line, so that it starts fast. */
+/** Only descriptions: main runs these commands itself, without loading the command line, so that they start fast. */
+export const mcpCommand: Command = {
+  path: ["mcp"],
+  summary: "Serve MCP over standard input and output",
+  details: "MCP clients start this command. Without a command, holdfast does the same if standard input is a pipe.",
+  operands: "",
+  flags: [],
+  examples: ["holdfast mcp --profile coding --store sqlite:./state.db"],
+  run() {
+    throw new HoldfastError("invalid_input", "mcp: must be the first word after the flags");
+  },
+};
+
 export const connectCommand: Command = {
   path: ["connect"],
   summary: "Forward MCP over stdio to a running server",

@@ -1,13 +1,13 @@
-import { MemoryEngine } from "../../engines/memory/memory-engine.ts";
-import type { Clock } from "../../kernel/clock.ts";
-import { canonicalJson } from "../../kernel/json.ts";
-import { holds } from "../../store/engine-rules.ts";
-import { prepareCommit } from "../../store/prepare-commit.ts";
-import { inRange, isLive } from "../../store/ranges.ts";
-import type { Commit, CommitResult, Entry, LogRow, PreparedCommit, PreparedWrite, Range, Revision, Snapshot } from "../../store/store.ts";
-import { rowsByRevision } from "./rows-by-revision.ts";
-import type { Violation } from "./violation.ts";
-import { Violations } from "./violation.ts";
+import { MemoryEngine } from "../../../src/engines/memory/memory-engine.ts";
+import type { Clock } from "../../../src/kernel/clock.ts";
+import { canonicalJson } from "../../../src/kernel/json.ts";
+import { holds } from "../../../src/store/engine-rules.ts";
+import { prepareCommit } from "../../../src/store/prepare-commit.ts";
+import { inRange, isLive } from "../../../src/store/ranges.ts";
+import type { Commit, CommitResult, Entry, LogRow, PreparedCommit, PreparedWrite, Range, Revision, Snapshot } from "../../../src/store/store.ts";
+import { rowsByRevision } from "../../../src/verify/checkers/rows-by-revision.ts";
+import type { Violation } from "../../../src/verify/checkers/violation.ts";
+import { Violations } from "../../../src/verify/checkers/violation.ts";
 
 interface Call {
   readonly client: string;

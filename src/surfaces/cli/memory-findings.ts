@@ -1,6 +1,23 @@
+import { knowledgeKeys, vectorKeys } from "../../domain/keyspace.ts";
 import { findNotesWithoutQuestions } from "../../domain/knowledge/notes-without-questions.ts";
 import type { ToolBase } from "../../tools/run-tool.ts";
+import type { CliRuntime } from "./command.ts";
 import type { Finding } from "./doctor.ts";
+
+/** Reports the model that receives the notes, and how many notes have vectors; nothing if no model is configured. */
+export async function embeddingsFindings(base: ToolBase, { embeddings, embeddingsModel, embeddingsRemote }: CliRuntime["config"]): Promise<Finding[]> {
+  if (embeddings === undefined) return [];
+  // All notes count, including withdrawn ones, and vectors of any model.
+  const [notes, vectors] = await Promise.all([base.store.count(knowledgeKeys.all), base.store.count(vectorKeys.notes)]);
+  const sends = embeddingsRemote ? "; notes and questions may leave this machine" : "";
+  return [
+    {
+      check: "embeddings",
+      status: "ok",
+      says: `${embeddings}${embeddingsModel === undefined ? "" : `, model ${embeddingsModel}`}: ${vectors} of ${notes} ${notes === 1 ? "note" : "notes"} with vectors${sends}`,
+    },
+  ];
+}
 
 /** How many active notes can only be found by their own words; nothing if there are no notes. */
 export async function notesFindings(base: ToolBase): Promise<Finding[]> {
