@@ -233,8 +233,8 @@ describe("an effect whose outcome is unknown", () => {
   }
 
   test("is never begun again unless the caller says so", async () => {
-    const { scope, id, sinceMs } = await lost();
-    for (let i = 0; i < 3; i += 1) expect(await beginEffect(scope, pay)).toEqual({ outcome: "unknown", id, agent: "ann", sinceMs, attempts: 1 });
+    const { scope, id, attempt, sinceMs } = await lost();
+    for (let i = 0; i < 3; i += 1) expect(await beginEffect(scope, pay)).toEqual({ outcome: "unknown", id, token: attempt.token, agent: "ann", sinceMs, attempts: 1 });
     expect(await beginEffect(scope, { ...pay, policy: "retry" })).toMatchObject({ outcome: "begun", attempt: 2 });
     expect(await beginEffect(scope, { ...pay, policy: "retry" })).toMatchObject({ outcome: "in_flight", attempts: 2 });
   });
@@ -264,6 +264,21 @@ describe("an effect whose outcome is unknown", () => {
     expect(await resolveEffect(scope, { id, as: "done" })).toEqual({ id, state: "done" });
     await failsWith(resolveEffect(scope, { id, as: "failed" }), "conflict");
     expect((await scope.store.position()).revision).toBe(revision);
+  });
+
+  test("is resolved only as the attempt that was looked at", async () => {
+    const { scope, id, attempt } = await lost();
+    const looked = (await readEffect(scope, id))?.token as number;
+    expect(looked).toBe(attempt.token);
+    // Somebody finds out that nothing was paid. Before the word is given, the effect is begun again, and that attempt pays and is lost.
+    const second = await begun(scope, { ...pay, policy: "retry" });
+    scope.clock.advance(10_000);
+    await failsWith(resolveEffect(scope, { id, token: looked, as: "failed" }), "conflict");
+    expect(await readEffect(scope, id)).toMatchObject({ state: "unknown", token: second.token, attempts: 2 });
+    expect(await resolveEffect(scope, { id, token: second.token, as: "done" })).toEqual({ id, state: "done" });
+    expect(await resolveEffect(scope, { id, token: second.token, as: "done" })).toEqual({ id, state: "done" });
+    await failsWith(resolveEffect(scope, { id, token: looked, as: "done" }), "conflict");
+    await failsWith(resolveEffect(scope, { id, token: 1.5, as: "done" }), "invalid_input");
   });
 
   test("may still be reported by its owner, who knows better, until somebody resolves it or begins again", async () => {

@@ -54,7 +54,15 @@ export type BegunEffect =
   /** A live owner is performing the effect. */
   | { readonly outcome: "in_flight"; readonly id: string; readonly agent?: string; readonly sinceMs: number; readonly liveUntilMs: number; readonly attempts: number }
   /** The effect may or may not have happened: resolve it before beginning it again. */
-  | { readonly outcome: "unknown"; readonly id: string; readonly agent?: string; readonly sinceMs: number; readonly attempts: number; readonly reason?: string };
+  | {
+      readonly outcome: "unknown";
+      readonly id: string;
+      readonly token: Revision;
+      readonly agent?: string;
+      readonly sinceMs: number;
+      readonly attempts: number;
+      readonly reason?: string;
+    };
 
 type BeginNote = { readonly did: "begin" | "assume"; readonly attempts: number };
 
@@ -159,7 +167,7 @@ async function decideFrom({ store }: Scope, plan: Plan): Promise<Decision<BeginN
   const agent = record.begunBy ?? entry.agent;
   if (liveUntilMs !== undefined) return { answer: { outcome: "in_flight", id, agent, sinceMs: begunAtMs, liveUntilMs, attempts } };
   if (plan.policy === "retry") return attemptOf(plan, record, ownerGone, attempts + 1);
-  if (plan.policy === "ask") return { answer: { outcome: "unknown", id, agent, sinceMs: begunAtMs, attempts, reason: record.reason } };
+  if (plan.policy === "ask") return { answer: { outcome: "unknown", id, token: known.token, agent, sinceMs: begunAtMs, attempts, reason: record.reason } };
   return {
     checks: [...ownerGone, ...(plan.guard?.checks ?? [])],
     writes: endWrites(id, resolvedRecord(known, "done", "policy", snapshot.nowMs), { value: null, kept: true }, "resolve"),

@@ -1,6 +1,6 @@
 import type { BegunEffect } from "../../domain/effects/begin-effect.ts";
 import { beginEffect } from "../../domain/effects/begin-effect.ts";
-import type { EffectReport } from "../../domain/effects/finish-effect.ts";
+import type { EffectAttempt, EffectReport } from "../../domain/effects/finish-effect.ts";
 import { finishEffect } from "../../domain/effects/finish-effect.ts";
 import { resolveEffect } from "../../domain/effects/resolve-effect.ts";
 import { effectKeys, workflowKeys } from "../../domain/keyspace.ts";
@@ -94,7 +94,7 @@ export class CallRecords {
     const { scope, recordMs, withoutSecrets } = this.#options;
     const { clock } = scope;
     const untilMs = clock.nowMs() + recordMs;
-    const clean = outcome.state === "done" && withoutSecrets !== undefined ? { ...outcome, answer: withoutSecrets(outcome.answer) } : outcome;
+    const clean = withoutSecrets === undefined ? outcome : (withoutSecrets(outcome) as EffectReport);
     for (let delayMs = 50; ; delayMs = Math.min(1_000, 2 * delayMs)) {
       try {
         await finishEffect(scope, { id, token, outcome: clean });
@@ -108,8 +108,9 @@ export class CallRecords {
   }
 
   /** Records what a reconcile tool found out about an unknown outcome. */
-  async resolve(id: string, as: "done" | "failed", answer: Json, reason: string): Promise<void> {
-    await resolveEffect(this.#options.scope, { id, as, answer, reason });
+  async resolve({ id, token }: EffectAttempt, as: "done" | "failed", answer: Json, reason: string): Promise<void> {
+    const { scope, withoutSecrets } = this.#options;
+    await resolveEffect(scope, { id, token, as, answer: withoutSecrets?.(answer) ?? answer, reason });
   }
 }
 
