@@ -33,7 +33,7 @@ export const effects = defineTool({
   name: "effects",
   title: "Effects",
   description:
-    "What reached outside and must not happen twice (payments, mails), unknown outcomes first. Repeat none that is done, intended or unknown. id: one, with its answer; with as, token, reason: resolve an unknown one after finding out (failed: it did not happen, may be repeated).",
+    "What reached outside and must not happen twice (payments, mails), unknown first. Repeat none that is done, intended or unknown. id: one, with its answer; with as, token, reason: resolve an unknown one after finding out (failed: it did not happen).",
   toolset: "effects",
   effect: "write-idempotent",
   input: z.strictObject({
