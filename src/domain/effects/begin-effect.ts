@@ -9,6 +9,7 @@ import { transact } from "../../store/transact.ts";
 import { effectKeys, workflowKeys } from "../keyspace.ts";
 import { leaseLost } from "../lease-lost.ts";
 import { guard as guardOf } from "../leases/lease.ts";
+import type { BegunAttempts } from "./begun-attempts.ts";
 import type { EffectPolicy, EffectRecord, Resolver, StoredEffect } from "./effect.ts";
 import { beginWrites, effectIn, effectPolicies, effectRanges, endWrites, resolvedRecord, shownText } from "./effect.ts";
 import type { EffectIdentity } from "./identity.ts";
@@ -70,9 +71,9 @@ export const effectKeepMsDefault = 30 * 86_400_000;
 
 /**
  * Records durably that an effect is about to happen, unless it has happened, is happening, or may have happened. Only `begun` allows the caller to perform it.
- * The first try commits without reading, which saves a read for every new effect.
+ * The first try commits without reading, which saves a read for every new effect. `attempts` remembers what was begun, to save one when it ends.
  */
-export async function beginEffect(scope: Scope, input: BeginInput): Promise<BegunEffect> {
+export async function beginEffect(scope: Scope, input: BeginInput, attempts?: BegunAttempts): Promise<BegunEffect> {
   const plan = toPlan(input, scope);
   // A request key would answer "begun" again to a caller that did it and crashed. The nonce is known to this call alone.
   const own: Scope = { ...scope, request: undefined };
@@ -86,7 +87,7 @@ export async function beginEffect(scope: Scope, input: BeginInput): Promise<Begu
       },
       finish: (note, { revision, atMs, writes }) =>
         note.did === "begin"
-          ? { outcome: "begun", id: plan.id, token: revision, attempt: note.attempts, liveUntilMs: writes.at(-1)?.expiresAtMs as number }
+          ? begunBy(scope, plan, { token: revision, attempt: note.attempts, atMs, liveUntilMs: writes.at(-1)?.expiresAtMs as number }, attempts)
           : { outcome: "done", id: plan.id, answer: null, answerKept: true, resolved: "policy", doneAtMs: atMs, attempts: note.attempts },
       refused: (failed) => requireGuard(plan, failed),
     });
@@ -97,6 +98,16 @@ export async function beginEffect(scope: Scope, input: BeginInput): Promise<Begu
     // The commit may have landed or may still land. Both commits require the record unchanged since it was read, so at most one of them succeeds.
     return begin();
   }
+}
+
+function begunBy(
+  { clock, agent }: Scope,
+  { id, first }: Plan,
+  { atMs, ...begun }: { readonly token: Revision; readonly attempt: number; readonly atMs: number; readonly liveUntilMs: number },
+  attempts: BegunAttempts | undefined,
+): BegunEffect {
+  attempts?.note(id, { token: begun.token, record: { ...first, attempts: begun.attempt }, agent, atStoreMs: atMs, atHostMs: clock.nowMs() });
+  return { outcome: "begun", id, ...begun };
 }
 
 interface Plan {
