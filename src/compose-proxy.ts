@@ -1,5 +1,4 @@
 import { readFileSync } from "node:fs";
-import { basename } from "node:path";
 import { openStore } from "./compose.ts";
 import type { Config } from "./config.ts";
 import { childEnvironment } from "./config.ts";
@@ -7,7 +6,6 @@ import { systemClock } from "./kernel/clock.ts";
 import { durationForms, parseDurationMs } from "./kernel/duration.ts";
 import { HoldfastError, invalidInput } from "./kernel/errors.ts";
 import type { Json } from "./kernel/json.ts";
-import { fingerprint } from "./kernel/json.ts";
 import type { Log } from "./kernel/log.ts";
 import { quotedName } from "./kernel/nearest.ts";
 import { requireKey, requireTtl } from "./store/prepare-commit.ts";
@@ -21,6 +19,7 @@ import { serveProxy } from "./surfaces/proxy/proxy-session.ts";
 import type { CallPlace } from "./surfaces/proxy/read-call.ts";
 import { readToolRules } from "./surfaces/proxy/tool-rules.ts";
 import type { OpenUpstream } from "./surfaces/proxy/upstream.ts";
+import { nameOfAddress, nameOfCommand } from "./surfaces/proxy/upstream-name.ts";
 import { urlUpstream } from "./surfaces/proxy/url-upstream.ts";
 import { withoutSecrets } from "./tools/secret-switch.ts";
 
@@ -63,14 +62,11 @@ function upstreamOf(config: Config, flags: Flags, [command, ...args]: readonly s
     const url = requireAddress(flags.url, "--url", "an MCP server, for example https://mcp.example.com/mcp");
     const credential = new BridgeCredential(config);
     warnInTheClear(url, credential, log);
-    return { name: named ?? `${url.host}${url.pathname}`, open: urlUpstream({ url, credential, clock: systemClock, log }) };
+    return { name: named ?? nameOfAddress(url, config), open: urlUpstream({ url, credential, clock: systemClock, log }) };
   }
   if (command === undefined) throw invalidInput("<command>", "is missing; write it after --, or pass --url URL, for example: holdfast proxy -- npx -y mail-mcp-server");
-  // The arguments may hold a secret, and the name is shown: their digest tells servers apart just as well.
-  return {
-    name: named ?? `${basename(command)}-${fingerprint([command, ...args]).slice(0, 8)}`,
-    open: commandUpstream({ command, args, env: childEnvironment({}), clock: systemClock }),
-  };
+  const env = childEnvironment({});
+  return { name: named ?? nameOfCommand(command, args, process.cwd(), env), open: commandUpstream({ command, args, env, clock: systemClock }) };
 }
 
 function rulesFile(path: FlagValue | undefined): { readonly json: unknown; readonly origin: string } | undefined {

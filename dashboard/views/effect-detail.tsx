@@ -108,16 +108,19 @@ const words: readonly { readonly value: Word; readonly text: string }[] = [
   { value: "failed", text: "It did not" },
 ];
 
-export function ResolveDialog({ effect, onClose }: { readonly effect: Pick<EffectRow, "id" | "name" | "tool">; onClose(): void }) {
+export function ResolveDialog({ effect, onClose }: { readonly effect: Pick<EffectRow, "id" | "name" | "tool" | "token">; onClose(): void }) {
   const { api } = useView();
   const [as, setAs] = useState<Word>("done");
   const [reason, setReason] = useState("");
   const title = effectTitle(effect);
   const act = async () => {
     try {
-      await requestApi<EffectResolution>(`${api}/effects/resolve`, { method: "POST", body: { id: effect.id, as, ...(reason.trim() === "" ? {} : { reason: reason.trim() }) } });
+      await requestApi<EffectResolution>(`${api}/effects/resolve`, {
+        method: "POST",
+        body: { id: effect.id, as, token: effect.token, ...(reason.trim() === "" ? {} : { reason: reason.trim() }) },
+      });
     } catch (error) {
-      if (error instanceof ApiFailure && error.status === 409) return "Its outcome is no longer unknown, so nothing was changed. Close this dialog to see the current state.";
+      if (error instanceof ApiFailure && error.status === 409) return "It has changed since it was shown, so nothing was changed. Close this dialog to see the current state.";
       throw error;
     }
     announce(`${title} is resolved as ${as}.`);

@@ -194,7 +194,9 @@ function Attention({ overview: { stuck, health }, namespace }: { readonly overvi
       {acting?.kind === "run" && (
         <CancelDialog run={{ runId: acting.id, name: acting.title ?? acting.id, status: "created", token: acting.token }} onClose={() => setActing(undefined)} />
       )}
-      {acting?.kind === "effect" && <ResolveDialog effect={{ id: acting.id, name: acting.title, tool: acting.id }} onClose={() => setActing(undefined)} />}
+      {acting?.kind === "effect" && acting.token !== undefined && (
+        <ResolveDialog effect={{ id: acting.id, token: acting.token, name: acting.title, tool: acting.id }} onClose={() => setActing(undefined)} />
+      )}
       {acting?.lease !== undefined && <ReleaseDialog lease={acting.lease} onClose={() => setActing(undefined)} />}
     </Panel>
   );

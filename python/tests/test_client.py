@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -301,6 +302,33 @@ class LocalServers(unittest.TestCase):
                 child.send_signal(signal.SIGKILL)
                 child.wait()
             until(lambda: is_gone(url))
+
+    @unittest.skipUnless(hasattr(os, "fork"), "this system has no fork")
+    def test_a_forked_child_uses_the_server_and_leaves_it_to_its_parent(self) -> None:
+        program = f"""if True:
+            import os, holdfast
+            client = holdfast.open(store="memory:", command={COMMAND!r})
+            client.state.set("k", "parent")
+            is_set, parent_is_over = os.pipe(), os.pipe()
+            child = os.fork()
+            if child == 0:
+                os.close(parent_is_over[1])
+                revision = client.state.set("k", "child").revision
+                client.close()
+                os.write(is_set[1], str(revision).encode())
+                os.read(parent_is_over[0], 1)
+                os._exit(0)
+            revision = os.read(is_set[0], 10).decode()
+            print(revision, client.state.get("k").value, client._local.url, flush=True)
+            client.close()
+            # The child still lives. If it held the pipe to the server, the server would have been killed instead of ending by itself.
+            print(client._local._process.returncode, flush=True)
+            os.close(parent_is_over[1])
+            os.waitpid(child, 0)
+        """
+        shown = subprocess.run([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True, check=True).stdout.split()
+        self.assertEqual(shown[:2] + shown[3:], ["2", "child", "0"])
+        self.assertTrue(is_gone(shown[2]))
 
     def test_a_command_that_is_not_there_or_fails_is_named(self) -> None:
         for command in (["no-such-holdfast"], [*COMMAND, "--no-such-flag"]):

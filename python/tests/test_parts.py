@@ -5,19 +5,22 @@ from __future__ import annotations
 import inspect
 import subprocess
 import sys
+import time
 import unittest
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import holdfast.aio
 from holdfast import HoldfastError, SetWrite
 from holdfast._attempt import Answered, Lost, Refused, judge
 from holdfast._json_values import require_json
-from holdfast._options import parse_url
+from holdfast._options import CallLimits, parse_url
 from holdfast._server_events import EventParser
 from holdfast._server_table import METHODS, Method
 from holdfast._wire import decoder, encode, python_name
 from holdfast.results import LeaseAcquired, LeaseRefused, StateEntry
+from holdfast.sync._calls import Calls
 
 MAKE_SYNC = Path(__file__).parent.parent / "scripts" / "make_sync.py"
 GROUPS = {"state", "leases", "workflows", "effects", "sessions", "journal", "research", "knowledge"}
@@ -40,6 +43,26 @@ def missing(client: type, methods: dict[str, Method]) -> list[str]:
         if writes and name != "effects.begin" and "request_key" not in inspect.signature(owner).parameters:
             problems.append(f"{name}: request_key is missing")
     return problems
+
+
+class LosingCalls(Calls):
+    """Every answer is lost, and a day passes while it waits for the next attempt."""
+
+    attempts = 0
+
+    def _attempt(self, *_: Any) -> Lost:
+        self.attempts += 1
+        return Lost("cut off", was_sent=True)
+
+
+class Retries(unittest.TestCase):
+    def test_a_request_key_that_the_server_may_have_forgotten_is_not_sent_again(self) -> None:
+        calls = LosingCalls(parse_url("http://127.0.0.1:1", None), None, CallLimits(10 * 86_400.0, 1.0))
+        day_later = time.time() + 86_400.0
+        with mock.patch.object(calls.closed, "wait", side_effect=[False] * 20), mock.patch.object(time, "time", side_effect=[time.time(), *[day_later] * 20]):
+            with self.assertRaises(HoldfastError) as caught:
+                calls._until_answered("state.set", "/", b"{}", "key-1", 10 * 86_400.0, 0.0)
+        self.assertEqual((caught.exception.code, calls.attempts), ("outcome_unknown", 1))
 
 
 class Table(unittest.TestCase):

@@ -18,6 +18,8 @@ interface TableText {
 const pageBytes = 65_536;
 const firstSlots = 256;
 const nobody = -1;
+/** Beside its components, a vector has an owner, a scale and a product. */
+const bytesPerSlot = 2 * Int32Array.BYTES_PER_ELEMENT + Float64Array.BYTES_PER_ELEMENT;
 
 /** Vectors of texts, all compared with each question: exact, and fast enough that no index is needed. A text may have several vectors; the nearest counts. */
 export class VectorTable {
@@ -33,11 +35,14 @@ export class VectorTable {
   #owners = new Int32Array(0);
   #scales = new Float64Array(0);
   #slots = 0;
+  readonly #slotsMax: number;
 
-  constructor(dimensions: number) {
+  /** `bytesMax`: for vectors; what is kept per text besides, its key among it, is not counted. */
+  constructor(dimensions: number, bytesMax = Number.POSITIVE_INFINITY) {
     this.dimensions = dimensions;
     ({ memory: this.#memory, scan: this.#scan } = openScan());
     this.#stride = Math.ceil(dimensions / strideStep) * strideStep;
+    this.#slotsMax = Math.max(0, Math.floor(bytesMax / (this.#stride + bytesPerSlot)) - 1);
   }
 
   /** The number of texts. */
@@ -45,8 +50,10 @@ export class VectorTable {
     return this.#idOf.size;
   }
 
-  put(key: string, revision: number, vectors: readonly ShortVector[]): void {
+  /** False if there is no room for all its vectors: the text is then not in the table. */
+  put(key: string, revision: number, vectors: readonly ShortVector[]): boolean {
     this.remove(key);
+    if (vectors.length > this.#slotsMax - this.#slots + this.#freeSlots.length) return false;
     const id = this.#freeIds.pop() ?? this.#texts.length;
     const slots = vectors.map(({ components, scale }) => {
       const slot = this.#takeSlot();
@@ -57,6 +64,7 @@ export class VectorTable {
     });
     this.#texts[id] = { key, revision, slots };
     this.#idOf.set(key, id);
+    return true;
   }
 
   remove(key: string): void {
@@ -119,7 +127,7 @@ export class VectorTable {
   #takeSlot(): number {
     const free = this.#freeSlots.pop();
     if (free !== undefined) return free;
-    if (this.#slots === this.#owners.length) this.#grow(Math.max(firstSlots, this.#slots * 2));
+    if (this.#slots === this.#owners.length) this.#grow(Math.min(this.#slotsMax, Math.max(firstSlots, this.#slots * 2)));
     this.#slots += 1;
     return this.#slots - 1;
   }

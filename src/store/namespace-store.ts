@@ -5,6 +5,7 @@ import type { BatchTurn } from "./committer.ts";
 import { Committer } from "./committer.ts";
 import { KeyQuota } from "./key-quota.ts";
 import { limits } from "./limits.ts";
+import { LogTail } from "./log-tail.ts";
 import type { NamespaceQuota } from "./namespace-quota.ts";
 import { prepareCommit, requireNewTexts } from "./prepare-commit.ts";
 import type { Change, CommitResult, Engine, PreparedCommit, Range, Store } from "./store.ts";
@@ -36,6 +37,7 @@ export function openReservedStore(engine: Engine, namespace: string, clock: Cloc
 function storeOf(engine: Engine, namespace: string, clock: Clock, { observer, keysMax, namespaces, batchTurn }: NamespaceStoreOptions = {}): Store {
   const committer = new Committer(engine, namespace, clock, observer, batchTurn);
   const quota = keysMax === undefined ? undefined : new KeyQuota(engine, namespace, clock, keysMax);
+  const tail = new LogTail(engine, namespace);
   const submit = (commit: PreparedCommit): Promise<CommitResult> => committer.submit(commit);
   const commitPrepared = (commit: PreparedCommit): Promise<CommitResult> => (quota === undefined ? submit(commit) : quota.commit(commit, submit));
   return {
@@ -50,7 +52,7 @@ function storeOf(engine: Engine, namespace: string, clock: Clock, { observer, ke
     readRequest: (key) => engine.readRequest(namespace, key),
     log: async (query) => engine.log(namespace, { ...query, limit: boundedLimit(query.limit, limits.logRowsMax) }),
     watch: (range, after, signal, options) => {
-      const changes = watchLog(engine, namespace, range, after, signal, options);
+      const changes = watchLog(engine, namespace, tail, range, after, signal, options);
       return observer === undefined ? changes : observedWatch(changes, observer);
     },
     count: (range) => engine.count(namespace, range),

@@ -1,48 +1,47 @@
 import { limits } from "./limits.ts";
+import type { LogTail } from "./log-tail.ts";
 import type { Change, Engine, LogQuery, LogRow, Range, Revision } from "./store.ts";
 
 /** Each value may have a megabyte, and every watcher holds a page of them. */
 const rowsWithValuesMax = 50;
 
 /**
- * Watch reads the log forward. The change signal only triggers a read, so a lost or extra notification can neither delay a change for ever
- * nor repeat one. A slow consumer simply reads later; nothing is buffered for it.
+ * Watch reads the log forward: by itself until it has reached the end, then together with the store's other watchers. The change signal only triggers a read,
+ * so a lost or extra notification can neither delay a change for ever nor repeat one. A slow consumer simply reads later; nothing is buffered for it.
  */
 export async function* watchLog(
   engine: Engine,
   namespace: string,
+  tail: LogTail,
   range: Range,
   after: Revision,
   signal: AbortSignal,
-  options: Pick<LogQuery, "values"> = {},
+  { values }: Pick<LogQuery, "values"> = {},
 ): AsyncGenerator<Change> {
-  let isNotified = true;
-  let wake: (() => void) | undefined;
-  const notify = (): void => {
-    isNotified = true;
-    wake?.();
-  };
-  const stop = engine.onChange(namespace, notify);
-  signal.addEventListener("abort", notify, { once: true });
+  const withValues = values !== false;
+  const limit = withValues ? rowsWithValuesMax : limits.logRowsMax;
+  const reader = tail.join(range, after, withValues);
+  const onAbort = (): void => reader.readItself();
+  signal.addEventListener("abort", onAbort, { once: true });
   try {
-    let cursor = after;
+    let rows: readonly LogRow[] | undefined;
     while (!signal.aborted) {
-      isNotified = false;
-      const page = await engine.log(namespace, { ranges: [range], after: cursor, limit: options.values === false ? limits.logRowsMax : rowsWithValuesMax, values: options.values });
-      for (const change of byRevision(page.rows)) {
+      let isAtEnd = true;
+      if (rows === undefined) {
+        const page = await engine.log(namespace, { ranges: [range], after: reader.cursor, limit, values });
+        reader.moveTo(page.through);
+        rows = page.rows;
+        isAtEnd = page.done;
+      }
+      for (const change of byRevision(rows)) {
         if (signal.aborted) return;
         yield change;
       }
-      cursor = Math.max(cursor, page.through);
-      if (!page.done || isNotified || signal.aborted) continue;
-      await new Promise<void>((resolve) => {
-        wake = resolve;
-      });
-      wake = undefined;
+      rows = isAtEnd && !signal.aborted ? await reader.next() : undefined;
     }
   } finally {
-    signal.removeEventListener("abort", notify);
-    stop();
+    signal.removeEventListener("abort", onAbort);
+    reader.leave();
   }
 }
 

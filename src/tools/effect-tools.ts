@@ -19,6 +19,7 @@ const effect = z.strictObject({
   step: z.union([z.int(), z.string()]).nullable(),
   args: z.string(),
   attempts: z.int(),
+  token: z.int(),
   agent_id: z.string().nullable(),
   begun_at: time,
   live_until: timeOrNull,
@@ -32,12 +33,13 @@ export const effects = defineTool({
   name: "effects",
   title: "Effects",
   description:
-    "What reached outside and must not happen twice (payments, mails), unknown outcomes first. Repeat none that is done, intended or unknown. id: one, with its answer; with as and a reason: resolve an unknown one after finding out (failed: it did not happen, may be repeated).",
+    "What reached outside and must not happen twice (payments, mails), unknown first. Repeat none that is done, intended or unknown. id: one, with its answer; with as, token, reason: resolve an unknown one after finding out (failed: it did not happen).",
   toolset: "effects",
   effect: "write-idempotent",
   input: z.strictObject({
     id: key.optional(),
     as: z.enum(["done", "failed"]).optional(),
+    token: z.int().optional(),
     reason: text.optional(),
     run_id: key.optional(),
     cursor: cursor.optional(),
@@ -47,7 +49,7 @@ export const effects = defineTool({
   // An id that came out empty must not list all of them.
   keepsEmpty: ["id"],
   onlyReads: ({ as }) => as === undefined,
-  async handle(context, { id, as, reason, ...query }) {
+  async handle(context, { id, as, token, reason, ...query }) {
     if (id === undefined) {
       if (as !== undefined) throw invalidInput("id", "required with as: the effect that you speak of");
       const list = listOf("effects", { run_id: query.run_id });
@@ -56,7 +58,7 @@ export const effects = defineTool({
       return { effects: page.effects.map(effectAnswer), cursor: page.next === undefined ? null : toCursor(list, page.next) };
     }
     for (const name of ["run_id", "cursor"] as const) if (query[name] !== undefined) throw invalidInput(name, "allowed only without id");
-    if (as !== undefined) await resolveEffect(context, { id, as, reason });
+    if (as !== undefined) await resolveEffect(context, { id, as, token, reason });
     const known = await readEffect(context, id);
     if (known === undefined) throw new HoldfastError("not_found", `There is no effect ${JSON.stringify(id)}.`, { hint: "Call effects without id.", details: { id } });
     return { effects: [effectAnswer(known)], cursor: null };
@@ -73,6 +75,7 @@ export const effectAnswer = (known: EffectDetail) => ({
   step: known.step ?? null,
   args: known.args,
   attempts: known.attempts,
+  token: known.token,
   agent_id: known.agent ?? null,
   begun_at: toSeconds(known.begunAtMs),
   live_until: toSecondsOrNull(known.liveUntilMs),

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { BeginInput, BegunEffect } from "../../src/domain/effects/begin-effect.ts";
 import { beginEffect } from "../../src/domain/effects/begin-effect.ts";
+import { BegunAttempts } from "../../src/domain/effects/begun-attempts.ts";
 import type { EffectState } from "../../src/domain/effects/effect.ts";
 import type { EffectPage } from "../../src/domain/effects/find-effects.ts";
 import { listEffects, readEffect } from "../../src/domain/effects/find-effects.ts";
@@ -223,6 +224,69 @@ describe("an effect", () => {
   });
 });
 
+describe("an attempt that this process began", () => {
+  test("is reported in one commit without a read, and stored as if its record had been read", async () => {
+    const stored = async (remembers: boolean) => {
+      const { scope, calls } = counted({ ...openScope(), agent: "ann" });
+      const attempts = remembers ? new BegunAttempts() : undefined;
+      const { id, token } = (await beginEffect(scope, pay, attempts)) as { readonly id: string; readonly token: number };
+      await keepEffectAlive(scope, { id, token, liveMs: 20_000 });
+      (scope.clock as ReturnType<typeof manualClock>).advance(3_000);
+      calls.length = 0;
+      await finishEffect({ ...scope, agent: "bob" }, { id, token, outcome: { state: "done", answer: { receipt: 7 } } }, attempts);
+      const made = [...calls];
+      const { entries } = await scope.store.read(everything);
+      // The nonce differs between any two calls.
+      return { made, entries: entries.map(({ value, ...entry }) => ({ ...entry, value: { ...(value as object), nonce: undefined } })) };
+    };
+    const [reading, remembering] = [await stored(false), await stored(true)];
+    expect(reading.made).toEqual(["read", "commit"]);
+    expect(remembering.made).toEqual(["commit"]);
+    expect(remembering.entries).toEqual(reading.entries);
+  });
+
+  test("is not reported over what others have said since", async () => {
+    const scope = openScope();
+    for (const as of ["done", "failed", "begun again"] as const) {
+      const attempts = new BegunAttempts();
+      const input = named(as, 1);
+      const { id, token } = (await beginEffect(scope, input, attempts)) as { readonly id: string; readonly token: number };
+      scope.clock.advance(10_000);
+      if (as === "begun again") await begun(scope, { ...input, policy: "retry" });
+      else await resolveEffect(scope, { id, as });
+      const before = await readEffect(scope, id);
+      await failsWith(finishEffect(scope, { id, token, outcome: { state: "done", answer: "late" } }, attempts), "conflict");
+      expect(await readEffect(scope, id)).toEqual(before);
+    }
+  });
+
+  test("may report again, and only the same", async () => {
+    const scope = openScope();
+    const attempts = new BegunAttempts();
+    const { id, token } = (await beginEffect(scope, pay, attempts)) as { readonly id: string; readonly token: number };
+    const report = (answer: string) => finishEffect(scope, { id, token, outcome: { state: "done", answer } }, attempts);
+    await report("first");
+    expect(await report("first")).toEqual({ id, state: "done" });
+    await failsWith(report("second"), "conflict");
+  });
+
+  test("is forgotten when there are a thousand newer ones; its report then reads", async () => {
+    const { scope, calls } = counted(openScope());
+    const attempts = new BegunAttempts();
+    const all: { readonly id: string; readonly token: number }[] = [];
+    for (let i = 0; i <= 1_000; i += 1) all.push((await beginEffect(scope, named(`n${i}`, i), attempts)) as { readonly id: string; readonly token: number });
+    for (const [n, expected] of [
+      [0, ["read", "commit"]],
+      [1, ["commit"]],
+      [1_000, ["commit"]],
+    ] as const) {
+      calls.length = 0;
+      await finishEffect(scope, { ...(all[n] as (typeof all)[number]), outcome: { state: "done", answer: n } }, attempts);
+      expect(calls).toEqual(expected);
+    }
+  });
+});
+
 describe("an effect whose outcome is unknown", () => {
   async function lost(input: BeginInput = pay) {
     const scope = openScope();
@@ -233,8 +297,8 @@ describe("an effect whose outcome is unknown", () => {
   }
 
   test("is never begun again unless the caller says so", async () => {
-    const { scope, id, sinceMs } = await lost();
-    for (let i = 0; i < 3; i += 1) expect(await beginEffect(scope, pay)).toEqual({ outcome: "unknown", id, agent: "ann", sinceMs, attempts: 1 });
+    const { scope, id, attempt, sinceMs } = await lost();
+    for (let i = 0; i < 3; i += 1) expect(await beginEffect(scope, pay)).toEqual({ outcome: "unknown", id, token: attempt.token, agent: "ann", sinceMs, attempts: 1 });
     expect(await beginEffect(scope, { ...pay, policy: "retry" })).toMatchObject({ outcome: "begun", attempt: 2 });
     expect(await beginEffect(scope, { ...pay, policy: "retry" })).toMatchObject({ outcome: "in_flight", attempts: 2 });
   });
@@ -264,6 +328,21 @@ describe("an effect whose outcome is unknown", () => {
     expect(await resolveEffect(scope, { id, as: "done" })).toEqual({ id, state: "done" });
     await failsWith(resolveEffect(scope, { id, as: "failed" }), "conflict");
     expect((await scope.store.position()).revision).toBe(revision);
+  });
+
+  test("is resolved only as the attempt that was looked at", async () => {
+    const { scope, id, attempt } = await lost();
+    const looked = (await readEffect(scope, id))?.token as number;
+    expect(looked).toBe(attempt.token);
+    // Somebody finds out that nothing was paid. Before the word is given, the effect is begun again, and that attempt pays and is lost.
+    const second = await begun(scope, { ...pay, policy: "retry" });
+    scope.clock.advance(10_000);
+    await failsWith(resolveEffect(scope, { id, token: looked, as: "failed" }), "conflict");
+    expect(await readEffect(scope, id)).toMatchObject({ state: "unknown", token: second.token, attempts: 2 });
+    expect(await resolveEffect(scope, { id, token: second.token, as: "done" })).toEqual({ id, state: "done" });
+    expect(await resolveEffect(scope, { id, token: second.token, as: "done" })).toEqual({ id, state: "done" });
+    await failsWith(resolveEffect(scope, { id, token: looked, as: "done" }), "conflict");
+    await failsWith(resolveEffect(scope, { id, token: 1.5, as: "done" }), "invalid_input");
   });
 
   test("may still be reported by its owner, who knows better, until somebody resolves it or begins again", async () => {

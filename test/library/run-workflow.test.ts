@@ -116,6 +116,22 @@ describe("a step", () => {
       return attempt;
     };
 
+  test("whose effect gave more than can be stored has no output, also for the worker that takes over", async () => {
+    const { holdfast, clock } = openManual();
+    let sent = 0;
+    const send = (): string => {
+      sent += 1;
+      return "x".repeat(1_048_576);
+    };
+    await startWorkflow(holdfast, options);
+    // The first worker died after its effect was recorded and before the step was.
+    await holdfast.effects.once({ run: "r", name: "send", tool: "send", args: null }, send);
+    const outcome = await runWorkflow(holdfast, { ...options, clock }, (step) => step.run("send", send, { effect: true }));
+    expect(sent).toBe(1);
+    expect(JSON.stringify(outcome)).not.toContain("answer_not_kept");
+    expect(outcome).toMatchObject({ status: "failed" });
+  });
+
   test("is tried again with growing pauses, up to its limit; then its error ends the run", async () => {
     const { holdfast, clock } = openManual();
     const atMs: number[] = [];

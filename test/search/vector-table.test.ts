@@ -69,6 +69,20 @@ describe("a table", () => {
     );
   });
 
+  test("holds no more bytes than it may, and a text whole or not at all", () => {
+    const [dimensions, bytesMax] = [64, 100_000];
+    const table = new VectorTable(dimensions, bytesMax);
+    const vectors = (count: number) => Array.from({ length: count }, (_, n) => short(Array.from({ length: dimensions }, (_, i) => Math.sin(n + i + 1))));
+    let held = 0;
+    while (table.put(`k${held}`, held, vectors(3))) held += 1;
+    expect(table.size).toBe(held);
+    expect(held * 3 * dimensions).toBeGreaterThan(bytesMax / 2);
+    expect(held * 3 * (dimensions + 16)).toBeLessThanOrEqual(bytesMax);
+    expect(table.compare([short(Array.from({ length: dimensions }, (_, i) => Math.sin(i + 1)))]).of(`k${held}`)).toBeUndefined();
+    table.remove("k0");
+    expect([table.put("new", 1, vectors(5)), table.put("new", 1, vectors(3)), table.size]).toEqual([false, true, held]);
+  });
+
   test("grows, and chooses among what is accepted", () => {
     const table = new VectorTable(4);
     for (let n = 0; n < 5_000; n += 1) table.put(`k${n}`, n, [short([Math.cos(n), Math.sin(n), 0, 0.1])]);

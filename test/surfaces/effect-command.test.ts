@@ -61,7 +61,7 @@ test("a command that is running is not run beside itself, however long it takes"
 });
 
 test("a command that a signal ended is unknown: it is refused until it is resolved", async () => {
-  const { effect, run, script, calls } = await openEffects();
+  const { effect, run, json, script, calls } = await openEffects();
   const cut = script("kill -KILL $$");
   const first = await effect(["mail"], cut);
   expect(first).toMatchObject({
@@ -72,7 +72,14 @@ test("a command that a signal ended is unknown: it is refused until it is resolv
   expect(calls()).toBe(1);
   const id = idIn(first);
   expect((await run(["effect", "list", "--state", "unknown"])).stdout).toMatch(new RegExp(`unknown +${id} +mail`));
-  expect(await run(["effect", "resolve", id, "--as", "failed", "--reason", "not in the outbox"])).toMatchObject({
+  const secret = `ghp_${"a1B2".repeat(9)}`;
+  expect(await run(["effect", "resolve", id, "--as", "failed", "--reason", `seen with ${secret}`, "--secrets", "refuse"])).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining("reason: looks like a secret"),
+  });
+  const { token } = (await json("effect", "show", id)) as { token: number };
+  expect(await run(["effect", "resolve", id, "--as", "failed", "--token", String(token + 1)])).toMatchObject({ code: 4, stderr: expect.stringContaining("begun again since") });
+  expect(await run(["effect", "resolve", id, "--as", "failed", "--token", String(token), "--reason", "not in the outbox"])).toMatchObject({
     code: 0,
     stdout: 'Effect "mail" is resolved as failed; it may be done again.\n',
   });
@@ -156,6 +163,7 @@ test.each([
   [["effect", "show", `fx-${"0".repeat(20)}`], /There is no effect .*effect list/],
   [["effect", "resolve", `fx-${"0".repeat(20)}`], /--as: required/],
   [["effect", "resolve", `fx-${"0".repeat(20)}`, "--as", "don"], /--as: must be one of .*did you mean done/],
+  [["effect", "resolve", `fx-${"0".repeat(20)}`, "--as", "done", "--token", "x"], /--token: must be the token of the attempt/],
   [["effect", "list", "--state", "lost"], /--state: must be one of/],
 ])("%j is refused and says why", async (args, says) => {
   const { code, stdout, stderr } = await openCommandLine().run(args);

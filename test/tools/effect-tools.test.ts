@@ -35,6 +35,7 @@ test("unknown effects are listed first, with what a reader needs to find out", a
     step: 2,
     args: '{"amount":10}',
     attempts: 1,
+    token: expect.any(Number),
     agent_id: "ann",
     begun_at: (clock.nowMs() - 1_000) / 1_000,
     live_until: null,
@@ -55,6 +56,7 @@ test("an unknown one is resolved, and nothing else is", async () => {
   expect((await call("effects", { id: ids.lost, as: "done", reason: "on the statement" })).effects).toMatchObject([
     { state: "done", reason: "on the statement", resolved_by: base.writer },
   ]);
+  expect(await fails("effects", { id: ids.lost, as: "done", token: 1 })).toMatchObject({ code: "conflict", message: expect.stringContaining("begun again since") });
   expect(await fails("effects", { id: ids.alive, as: "failed" })).toMatchObject({ code: "conflict" });
   expect(await fails("effects", { id: ids.done, as: "failed" })).toMatchObject({ code: "conflict" });
 });

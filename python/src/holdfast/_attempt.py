@@ -83,6 +83,7 @@ class RetryDelay:
     """Between attempts, longer each time and never in step with other clients."""
 
     def __init__(self, retry_for: float) -> None:
+        self._began = time.monotonic(), time.time()
         self._until = time.monotonic() + retry_for
         self._next = _FIRST_DELAY
 
@@ -91,6 +92,11 @@ class RetryDelay:
         seconds = max(at_least, self._next * random.uniform(0.5, 1.0))
         self._next = min(_LONGEST_DELAY, 2 * self._next)
         return None if time.monotonic() + seconds > self._until else seconds
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds since the first attempt. The steady clock stands still while a machine sleeps, and the other one can be set back."""
+        return max(time.monotonic() - self._began[0], time.time() - self._began[1])
 
     def reset(self) -> None:
         self._next = _FIRST_DELAY

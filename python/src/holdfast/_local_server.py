@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
+import weakref
 from collections.abc import Sequence
 
 from .errors import HoldfastError
@@ -27,6 +29,10 @@ class LocalServer:
                 f"The command {command[0]!r} was not found.",
                 hint="Put the holdfast command on the PATH, pass command=[…], or connect to a running server.",
             ) from error
+        self._pid = os.getpid()
+        if hasattr(os, "register_at_fork"):
+            alive = weakref.ref(self)
+            os.register_at_fork(after_in_child=lambda: _leave_in_child(alive))
         line = "" if self._process.stdout is None else self._process.stdout.readline()
         try:
             self.url = str(json.loads(line)["url"])
@@ -35,7 +41,9 @@ class LocalServer:
             raise HoldfastError("unavailable", f"holdfast serve ended with exit code {self._process.returncode}; its messages are on standard error.") from error
 
     def stop(self) -> None:
-        """Closing the pipe asks it to stop after the calls in flight; one that does not is ended."""
+        """Closing the pipe asks it to stop after the calls in flight; one that does not is ended. A forked child leaves the server to its parent."""
+        if self._pid != os.getpid():
+            return
         if self._process.stdin is not None and not self._process.stdin.closed:
             self._process.stdin.close()
         try:
@@ -45,3 +53,20 @@ class LocalServer:
             self._process.wait()
         if self._process.stdout is not None:
             self._process.stdout.close()
+
+    def leave(self) -> None:
+        """In a forked child: gives up the child's ends of the pipes. As long as it held them, the server would outlive the parent."""
+        nowhere = os.open(os.devnull, os.O_RDWR)
+        try:
+            for stream in (self._process.stdin, self._process.stdout):
+                # The descriptor is replaced, not closed: the stream would close its number again later, when it may be another file's.
+                if stream is not None and not stream.closed:
+                    os.dup2(nowhere, stream.fileno(), inheritable=False)
+        finally:
+            os.close(nowhere)
+
+
+def _leave_in_child(alive: weakref.ref[LocalServer]) -> None:
+    server = alive()
+    if server is not None:
+        server.leave()

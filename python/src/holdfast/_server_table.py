@@ -69,7 +69,7 @@ METHODS: Final[dict[str, Method]] = {
     "effects.begin": Method(True, ("tool", "args",), ("scope", "run", "step", "ordinal", "name", "guard", "liveMs", "policy", "keepMs", "workspace", "shownArgs",)),
     "effects.keepAlive": Method(True, ("attempt",), ("liveMs",)),
     "effects.finish": Method(True, ("attempt", "outcome",), ()),
-    "effects.resolve": Method(True, ("id", "as",), ("answer", "reason",)),
+    "effects.resolve": Method(True, ("id", "as",), ("token", "answer", "reason",)),
     "effects.get": Method(False, ("id",), ()),
     "effects.list": Method(False, (), ("state", "run", "limit", "after",)),
     "workflows.create": Method(True, ("name",), ("tags", "input", "runId", "priority", "workspace",)),

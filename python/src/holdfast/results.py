@@ -377,10 +377,11 @@ class EffectInFlight:
 
 @dataclass(frozen=True, kw_only=True)
 class EffectInDoubt:
-    """Whether it happened is unknown: it has to be resolved first."""
+    """Whether it happened is unknown: it has to be resolved first. `token`: of the attempt that was lost."""
 
     outcome: Literal["unknown"] = "unknown"
     id: str
+    token: int
     since: Seconds
     attempts: int
     agent: str | None = None
@@ -418,6 +419,8 @@ class EffectFinished:
 @dataclass(frozen=True, kw_only=True)
 class EffectView:
     id: str
+    token: int
+    """Of the last attempt."""
     state: EffectState
     tool: str
     args: str

@@ -9,6 +9,7 @@ import { transact } from "../../store/transact.ts";
 import { effectKeys, workflowKeys } from "../keyspace.ts";
 import { leaseLost } from "../lease-lost.ts";
 import { guard as guardOf } from "../leases/lease.ts";
+import type { BegunAttempts } from "./begun-attempts.ts";
 import type { EffectPolicy, EffectRecord, Resolver, StoredEffect } from "./effect.ts";
 import { beginWrites, effectIn, effectPolicies, effectRanges, endWrites, resolvedRecord, shownText } from "./effect.ts";
 import type { EffectIdentity } from "./identity.ts";
@@ -54,7 +55,15 @@ export type BegunEffect =
   /** A live owner is performing the effect. */
   | { readonly outcome: "in_flight"; readonly id: string; readonly agent?: string; readonly sinceMs: number; readonly liveUntilMs: number; readonly attempts: number }
   /** The effect may or may not have happened: resolve it before beginning it again. */
-  | { readonly outcome: "unknown"; readonly id: string; readonly agent?: string; readonly sinceMs: number; readonly attempts: number; readonly reason?: string };
+  | {
+      readonly outcome: "unknown";
+      readonly id: string;
+      readonly token: Revision;
+      readonly agent?: string;
+      readonly sinceMs: number;
+      readonly attempts: number;
+      readonly reason?: string;
+    };
 
 type BeginNote = { readonly did: "begin" | "assume"; readonly attempts: number };
 
@@ -62,9 +71,9 @@ export const effectKeepMsDefault = 30 * 86_400_000;
 
 /**
  * Records durably that an effect is about to happen, unless it has happened, is happening, or may have happened. Only `begun` allows the caller to perform it.
- * The first try commits without reading, which saves a read for every new effect.
+ * The first try commits without reading, which saves a read for every new effect. `attempts` remembers what was begun, to save one when it ends.
  */
-export async function beginEffect(scope: Scope, input: BeginInput): Promise<BegunEffect> {
+export async function beginEffect(scope: Scope, input: BeginInput, attempts?: BegunAttempts): Promise<BegunEffect> {
   const plan = toPlan(input, scope);
   // A request key would answer "begun" again to a caller that did it and crashed. The nonce is known to this call alone.
   const own: Scope = { ...scope, request: undefined };
@@ -78,7 +87,7 @@ export async function beginEffect(scope: Scope, input: BeginInput): Promise<Begu
       },
       finish: (note, { revision, atMs, writes }) =>
         note.did === "begin"
-          ? { outcome: "begun", id: plan.id, token: revision, attempt: note.attempts, liveUntilMs: writes.at(-1)?.expiresAtMs as number }
+          ? begunBy(scope, plan, { token: revision, attempt: note.attempts, atMs, liveUntilMs: writes.at(-1)?.expiresAtMs as number }, attempts)
           : { outcome: "done", id: plan.id, answer: null, answerKept: true, resolved: "policy", doneAtMs: atMs, attempts: note.attempts },
       refused: (failed) => requireGuard(plan, failed),
     });
@@ -89,6 +98,16 @@ export async function beginEffect(scope: Scope, input: BeginInput): Promise<Begu
     // The commit may have landed or may still land. Both commits require the record unchanged since it was read, so at most one of them succeeds.
     return begin();
   }
+}
+
+function begunBy(
+  { clock, agent }: Scope,
+  { id, first }: Plan,
+  { atMs, ...begun }: { readonly token: Revision; readonly attempt: number; readonly atMs: number; readonly liveUntilMs: number },
+  attempts: BegunAttempts | undefined,
+): BegunEffect {
+  attempts?.note(id, { token: begun.token, record: { ...first, attempts: begun.attempt }, agent, atStoreMs: atMs, atHostMs: clock.nowMs() });
+  return { outcome: "begun", id, ...begun };
 }
 
 interface Plan {
@@ -159,7 +178,7 @@ async function decideFrom({ store }: Scope, plan: Plan): Promise<Decision<BeginN
   const agent = record.begunBy ?? entry.agent;
   if (liveUntilMs !== undefined) return { answer: { outcome: "in_flight", id, agent, sinceMs: begunAtMs, liveUntilMs, attempts } };
   if (plan.policy === "retry") return attemptOf(plan, record, ownerGone, attempts + 1);
-  if (plan.policy === "ask") return { answer: { outcome: "unknown", id, agent, sinceMs: begunAtMs, attempts, reason: record.reason } };
+  if (plan.policy === "ask") return { answer: { outcome: "unknown", id, token: known.token, agent, sinceMs: begunAtMs, attempts, reason: record.reason } };
   return {
     checks: [...ownerGone, ...(plan.guard?.checks ?? [])],
     writes: endWrites(id, resolvedRecord(known, "done", "policy", snapshot.nowMs), { value: null, kept: true }, "resolve"),

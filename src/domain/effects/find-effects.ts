@@ -14,6 +14,8 @@ import { requireEffectId } from "./identity.ts";
 export interface EffectView
   extends Pick<EffectRecord, "state" | "scope" | "run" | "step" | "ordinal" | "tool" | "name" | "args" | "workspace" | "attempts" | "reason" | "resolved"> {
   readonly id: string;
+  /** Identifies the last attempt: pass it to resolve what was looked at, and nothing else. */
+  readonly token: Revision;
   /** When the last attempt began, and who began it. */
   readonly begunAtMs: number;
   readonly agent?: string;
@@ -47,10 +49,11 @@ export async function requireEffect({ store }: Pick<Scope, "store">, id: string)
 }
 
 function toView(known: StoredEffect): EffectView {
-  const { id, record, entry, begunAtMs, liveUntilMs } = known;
+  const { id, record, entry, token, begunAtMs, liveUntilMs } = known;
   const { scope, run, step, ordinal, tool, name, args, workspace, attempts, reason, resolved, endedAtMs, begunBy } = record;
   return {
     id,
+    token,
     state: shownState(known),
     scope,
     run,

@@ -1,10 +1,11 @@
 import { HoldfastError, invalidInput, isHoldfastError } from "../../kernel/errors.ts";
 import type { Json } from "../../kernel/json.ts";
 import { requireTtl } from "../../store/prepare-commit.ts";
-import type { Revision } from "../../store/store.ts";
+import type { Entry, Revision } from "../../store/store.ts";
 import type { Decision, Scope } from "../../store/transact.ts";
 import { transact } from "../../store/transact.ts";
 import { effectKeys } from "../keyspace.ts";
+import type { BegunAttempt, BegunAttempts } from "./begun-attempts.ts";
 import type { EffectRecord, EffectState, StoredEffect } from "./effect.ts";
 import { endWrites, isEnded, isSameOutcome, liveWrite, shortReason, toOutcome, unknownWrites } from "./effect.ts";
 import { requireEffect } from "./find-effects.ts";
@@ -43,14 +44,20 @@ export function keepEffectAlive(scope: Scope, { id, token, liveMs }: EffectAttem
 
 /**
  * Reports the outcome of an attempt. It needs no guard, because the effect has happened and the record must say so. A late report is accepted too,
- * unless the effect has been resolved or begun again. Repeating the same report changes nothing.
+ * unless the effect has been resolved or begun again. Repeating the same report changes nothing. If `attempts` has the attempt, the first try commits without
+ * reading: the record can only be as this process wrote it, or the commit is refused.
  */
-export async function finishEffect(scope: Scope, { id, token, outcome }: EffectAttempt & { readonly outcome: EffectReport }): Promise<FinishedEffect> {
+export async function finishEffect(scope: Scope, { id, token, outcome }: EffectAttempt & { readonly outcome: EffectReport }, attempts?: BegunAttempts): Promise<FinishedEffect> {
   requireAttempt(id, token);
   if (outcome.state !== "done" && outcome.state !== "failed" && outcome.state !== "unknown") throw invalidInput("outcome.state", "must be done, failed or unknown");
+  let begun = attempts?.take(id, token);
   const finish = (): Promise<FinishedEffect> =>
     transact<null, FinishedEffect>(unrepeated(scope), {
-      decide: () => decideEnd(scope, id, token, outcome),
+      async decide() {
+        const known = begun && knownFrom(begun, id, scope.clock.nowMs());
+        begun = undefined;
+        return decideEnd(known ?? (await requireEffect(scope, id)), token, outcome);
+      },
       finish: () => ({ id, state: outcome.state }),
     });
   try {
@@ -61,9 +68,21 @@ export async function finishEffect(scope: Scope, { id, token, outcome }: EffectA
   }
 }
 
-async function decideEnd(scope: Scope, id: string, token: Revision, report: EffectReport): Promise<Decision<null, FinishedEffect>> {
-  const known = await requireEffect(scope, id);
-  const { record, entry, begunAtMs } = known;
+/** What a decision needs to know of a stored effect. */
+type KnownEffect = Pick<StoredEffect, "id" | "record" | "token" | "begunAtMs" | "outcome"> & { readonly entry: Pick<Entry, "key" | "revision" | "agent">; readonly nowMs: number };
+
+/** The effect as this process began it. The store's time is estimated from its own: only listings use it, and it never lies before the beginning. */
+const knownFrom = ({ token, record, agent, atStoreMs, atHostMs }: BegunAttempt, id: string, hostMs: number): KnownEffect => ({
+  id,
+  record,
+  entry: { key: effectKeys.record(id), revision: token, agent },
+  token,
+  begunAtMs: atStoreMs,
+  nowMs: atStoreMs + Math.max(0, hostMs - atHostMs),
+});
+
+async function decideEnd(known: KnownEffect, token: Revision, report: EffectReport): Promise<Decision<null, FinishedEffect>> {
+  const { id, record, entry, begunAtMs } = known;
   if (known.token !== token || record.resolved !== undefined) throw notThisAttempt(known);
   const outcome = report.state === "unknown" ? undefined : toOutcome(report.state === "done" ? report.answer : report.error);
   if (isEnded(record) || record.state === report.state) {
@@ -90,7 +109,7 @@ function requireAttempt(id: string, token: Revision): void {
   if (!Number.isSafeInteger(token)) throw invalidInput("token", "must be the token that beginning the effect returned");
 }
 
-function notThisAttempt({ id, record, token }: StoredEffect): HoldfastError {
+function notThisAttempt({ id, record, token }: Pick<StoredEffect, "id" | "record" | "token">): HoldfastError {
   const why =
     record.resolved !== undefined
       ? `was resolved as ${record.state} by ${record.resolved === "policy" ? "a policy" : "another caller"}`

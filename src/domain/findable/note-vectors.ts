@@ -10,8 +10,8 @@ import { knowledgeKeys, vectorKeys } from "../keyspace.ts";
 import type { StoredChance } from "./stored-vectors.ts";
 import { isLatin, readVectors, toStoredChance } from "./stored-vectors.ts";
 
-/** Limits for memory: namespaces, and vectors per namespace. 100,000 notes with questions at 384 dimensions take 77 MB. */
-const held = { namespacesMax: 8, textsMax: 250_000 } as const;
+/** Limits for memory: namespaces, and per namespace texts and the bytes of their vectors. 100,000 notes with questions at 384 dimensions take 77 MB. */
+const held = { namespacesMax: 8, textsMax: 250_000, bytesMax: 268_435_456 } as const;
 const pageEntries = 1_000;
 /** How long a question waits for the vectors to load from the store. After that, it is answered by words alone. */
 const loadMsMax = 1_000;
@@ -139,7 +139,7 @@ export class NamespaceVectors {
     const { model, revision, dimensions, unpacked } = readVectors(entry);
     // Vectors of another model, or of an earlier form of this one, cannot be compared.
     if (model !== this.#modelId || unpacked === undefined || dimensions !== (this.#table?.dimensions ?? dimensions)) return this.#table?.remove(key);
-    this.#table ??= new VectorTable(dimensions);
+    this.#table ??= new VectorTable(dimensions, held.bytesMax);
     if (this.#table.size < held.textsMax) this.#table.put(key, revision, unpacked);
   }
 }

@@ -1,11 +1,13 @@
 import { fingerprint } from "../../kernel/json.ts";
 import { requireKey, requireTtl } from "../../store/prepare-commit.ts";
 import { keyRange } from "../../store/ranges.ts";
+import type { Committed } from "../../store/store.ts";
 import type { Decision, Scope } from "../../store/transact.ts";
 import { transact } from "../../store/transact.ts";
 import type { Tag } from "../keyspace.ts";
 import { leaseKeys, workflowKeys } from "../keyspace.ts";
 import { extendWrite, leaseIn, leaseRanges, takeWrites } from "../leases/lease.ts";
+import type { HeldRuns } from "./held-runs.ts";
 import { runWrites } from "./run-index.ts";
 import type { Run } from "./workflow.ts";
 import { claimed, isFinished, requireUnfinished, toRun, toTags } from "./workflow.ts";
@@ -23,29 +25,31 @@ interface ClaimInput {
 }
 
 /** Of any number of concurrent claims, exactly one wins. A holder that claims again keeps its claim and extends it. */
-export function claimRun(scope: Scope, { runId, agentId, ttlMs }: ClaimInput & { readonly runId: string }): Promise<ClaimResult> {
+export function claimRun(scope: Scope, { runId, agentId, ttlMs }: ClaimInput & { readonly runId: string }, heldRuns?: HeldRuns): Promise<ClaimResult> {
   requireRunId(runId);
   requireClaimInput(agentId, ttlMs);
+  const claiming = new Claiming(scope, agentId, ttlMs, heldRuns);
   return transact<ClaimNote, ClaimResult>(scope, {
-    decide: () => decideClaim(scope, runId, agentId, ttlMs),
-    finish: finishClaim(agentId),
+    decide: () => claiming.decide(runId),
+    finish: (note, committed) => claiming.finish(note, committed),
   });
 }
 
 /** Claims the next available run with all the tags: highest priority first, then oldest first. */
-export function claimNextRun(scope: Scope, { tags, agentId, ttlMs }: ClaimInput & { readonly tags: readonly Tag[] }): Promise<ClaimResult> {
+export function claimNextRun(scope: Scope, { tags, agentId, ttlMs }: ClaimInput & { readonly tags: readonly Tag[] }, heldRuns?: HeldRuns): Promise<ClaimResult> {
   requireClaimInput(agentId, ttlMs);
+  const claiming = new Claiming(scope, agentId, ttlMs, heldRuns);
   return transact<ClaimNote, ClaimResult>(scope, {
     async decide(attempt) {
       await requeueLapsed(scope);
       for await (const runId of readyRuns(scope, tags, attempt === 0 ? 0 : spread(agentId, attempt))) {
-        const decision = await decideClaim(scope, runId, agentId, ttlMs, tags);
+        const decision = await claiming.decide(runId, tags);
         // An answer means that another worker was faster after the index was read, so try the next run.
         if (!("answer" in decision)) return decision;
       }
       return { answer: { ok: false } };
     },
-    finish: finishClaim(agentId),
+    finish: (note, committed) => claiming.finish(note, committed),
   });
 }
 
@@ -57,40 +61,56 @@ export async function readOnlyClaim({ store, writer }: Scope, runId: string): Pr
   return live !== undefined && holder?.writer === writer && run.formerAgents.every((agent) => agent === live.holder) ? live.token : undefined;
 }
 
-async function decideClaim({ store }: Scope, runId: string, agentId: string, ttlMs: number, tags?: readonly Tag[]): Promise<Decision<ClaimNote, ClaimResult>> {
-  const { run, revision, claim, snapshot } = await requireRun(store, runId);
-  if (tags !== undefined && (isFinished(run) || !hasTags(run, tags))) return { answer: { ok: false, runId } };
-  requireUnfinished(runId, run);
-  const resource = workflowKeys.resource(runId);
-  const { live, last } = claim;
-  if (live !== undefined && live.holder !== agentId) return { answer: { ok: false, runId, heldBy: live.holder, expiresAtMs: live.expiresAtMs } };
-  const checks = [{ key: workflowKeys.run(runId), revision }];
-  if (live !== undefined)
-    return {
-      checks: [...checks, { key: leaseKeys.holder(resource), revision: live.token }],
-      writes: [extendWrite(resource, agentId, ttlMs, historySubjectOf(runId), "renew", live.expiresAtMs - snapshot.nowMs)],
-      note: { runId, token: live.token },
-    };
-  const previous = last !== undefined && last.holder !== agentId ? last.holder : undefined;
-  const after: Run = { ...claimed(run, previous, snapshot.nowMs), indexed: { zone: "claimed", lookAtMs: snapshot.nowMs + ttlMs } };
-  return {
-    checks: [...checks, { key: leaseKeys.deadline(resource), is: "absent" }],
-    writes: [...runWrites(runId, run, after, "claim"), ...takeWrites(resource, { holder: agentId, ttlMs, workspace: undefined }, historySubjectOf(runId), undefined)],
-    note: { runId, token: null },
-  };
-}
+/** One caller's try to claim a run, this or that one. */
+class Claiming {
+  readonly #scope: Scope;
+  readonly #agentId: string;
+  readonly #ttlMs: number;
+  readonly #heldRuns: HeldRuns | undefined;
+  /** The run as the commit that was decided last writes it, if it takes the claim anew. */
+  #taken: Run | undefined;
 
-const finishClaim =
-  (agentId: string) =>
-  (note: ClaimNote, committed: { readonly revision: number; readonly writes: readonly { readonly expiresAtMs?: number }[] }): ClaimResult => ({
-    ok: true,
-    runId: note.runId,
-    agentId,
-    token: note.token ?? committed.revision,
+  /** A request key may bring back the answer of another process's commit, so nothing is remembered with one. */
+  constructor(scope: Scope, agentId: string, ttlMs: number, heldRuns: HeldRuns | undefined) {
+    this.#scope = scope;
+    this.#agentId = agentId;
+    this.#ttlMs = ttlMs;
+    this.#heldRuns = scope.request === undefined ? heldRuns : undefined;
+  }
+
+  async decide(runId: string, tags?: readonly Tag[]): Promise<Decision<ClaimNote, ClaimResult>> {
+    const [agentId, ttlMs] = [this.#agentId, this.#ttlMs];
+    this.#taken = undefined;
+    const { run, revision, claim, snapshot } = await requireRun(this.#scope.store, runId);
+    if (tags !== undefined && (isFinished(run) || !hasTags(run, tags))) return { answer: { ok: false, runId } };
+    requireUnfinished(runId, run);
+    const resource = workflowKeys.resource(runId);
+    const { live, last } = claim;
+    if (live !== undefined && live.holder !== agentId) return { answer: { ok: false, runId, heldBy: live.holder, expiresAtMs: live.expiresAtMs } };
+    const checks = [{ key: workflowKeys.run(runId), revision }];
+    if (live !== undefined)
+      return {
+        checks: [...checks, { key: leaseKeys.holder(resource), revision: live.token }],
+        writes: [extendWrite(resource, agentId, ttlMs, historySubjectOf(runId), "renew", live.expiresAtMs - snapshot.nowMs)],
+        note: { runId, token: live.token },
+      };
+    const previous = last !== undefined && last.holder !== agentId ? last.holder : undefined;
+    const after: Run = { ...claimed(run, previous, snapshot.nowMs), indexed: { zone: "claimed", lookAtMs: snapshot.nowMs + ttlMs } };
+    this.#taken = after;
+    return {
+      checks: [...checks, { key: leaseKeys.deadline(resource), is: "absent" }],
+      writes: [...runWrites(runId, run, after, "claim"), ...takeWrites(resource, { holder: agentId, ttlMs, workspace: undefined }, historySubjectOf(runId), undefined)],
+      note: { runId, token: null },
+    };
+  }
+
+  finish({ runId, token }: ClaimNote, { revision, writes }: Pick<Committed, "revision" | "writes">): ClaimResult {
+    const [agentId, ttlMs] = [this.#agentId, this.#ttlMs];
+    if (this.#taken !== undefined) this.#heldRuns?.note(runId, { run: this.#taken, revision, holder: agentId, token: revision, ttlMs });
     // The deadline is the last write on both paths.
-    expiresAtMs: committed.writes.at(-1)?.expiresAtMs as number,
-    extended: note.token !== null,
-  });
+    return { ok: true, runId, agentId, token: token ?? revision, expiresAtMs: writes.at(-1)?.expiresAtMs as number, extended: token !== null };
+  }
+}
 
 const readyPage = 16;
 /** The index covers one tag; the others are filtered from its pages, so the pages are larger. */

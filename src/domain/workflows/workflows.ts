@@ -4,12 +4,13 @@ import type { Json } from "../../kernel/json.ts";
 import { canonicalJson } from "../../kernel/json.ts";
 import { requireKey, requireTtl } from "../../store/prepare-commit.ts";
 import { keyRange } from "../../store/ranges.ts";
-import type { Range, Snapshot, Store } from "../../store/store.ts";
+import type { Range, Snapshot, Store, Write } from "../../store/store.ts";
 import type { Scope } from "../../store/transact.ts";
 import { transact } from "../../store/transact.ts";
-import { workflowKeys } from "../keyspace.ts";
+import { leaseKeys, workflowKeys } from "../keyspace.ts";
 import type { HistorySubject, LeaseRecord } from "../leases/lease.ts";
 import { dropWrites, extendWrite, leaseIn, leaseRanges } from "../leases/lease.ts";
+import type { HeldRun, HeldRuns } from "./held-runs.ts";
 import { listingWrites, runWrites } from "./run-index.ts";
 import type { Ending, Reporter, Run, RunStatus } from "./workflow.ts";
 import { ended, givenBack, isFinished, requireMayReport, shownStatus, stepDone, toRun } from "./workflow.ts";
@@ -87,33 +88,64 @@ export interface CheckpointResult {
 }
 
 /** Stores a step's output and extends the caller's claim, if it holds one. Repeating a step with the same output stores nothing new. */
-export function checkpointRun(scope: Scope, { runId, step, output, ...reporter }: CheckpointInput): Promise<CheckpointResult> {
+export function checkpointRun(scope: Scope, { runId, step, output, ...reporter }: CheckpointInput, heldRuns?: HeldRuns): Promise<CheckpointResult> {
   requireRunId(runId);
   if (!Number.isSafeInteger(step) || step < 0) throw invalidInput("step", "must be a whole number, 0 or more");
+  const stepKey = workflowKeys.step(runId, step);
+  // A request key may bring back the answer of another process's commit.
+  const remembering = scope.request === undefined ? heldRuns : undefined;
+  let held = remembering?.take(runId, reporter);
+  let next: Omit<HeldRun, "revision"> | undefined;
   return transact<{ step: number; lastStep: number }, CheckpointResult>(scope, {
     async decide() {
-      const stepKey = workflowKeys.step(runId, step);
+      if (held !== undefined) {
+        const { revision, ...known } = held;
+        held = undefined;
+        const after = stepDone(known.run, step);
+        next = { ...known, run: after };
+        return {
+          checks: [
+            { key: workflowKeys.run(runId), revision },
+            { key: leaseKeys.deadline(workflowKeys.resource(runId)), revision },
+            { key: stepKey, is: "absent" },
+          ],
+          writes: [
+            checkpointWrite(runId, step, output),
+            ...runWrites(runId, known.run, after, undefined),
+            extendWrite(workflowKeys.resource(runId), known.holder, known.ttlMs, historySubjectOf(runId), undefined),
+          ],
+          note: { step, lastStep: after.lastStep },
+        };
+      }
+      next = undefined;
       const { run, revision, claim, snapshot } = await requireRun(scope.store, runId, [keyRange(stepKey)]);
       const holder = requireMayReport(runId, run, claim, reporter);
       const known = snapshot.entries.find((entry) => entry.key === stepKey);
       const unchanged = known !== undefined && canonicalJson(known.value) === canonicalJson(output);
       if (unchanged && holder === undefined) return { answer: { runId, step, lastStep: run.lastStep } };
       const after = heldAgain(stepDone(run, step), claim, holder, snapshot.nowMs);
+      if (!unchanged && holder !== undefined && claim.last !== undefined) next = { run: after, holder, token: claim.last.token, ttlMs: extensionMs(claim) };
       return {
         checks: [{ key: workflowKeys.run(runId), revision }],
         writes: unchanged
           ? [...extension(runId, claim, holder, "renew"), ...(after.indexed?.zone === run.indexed?.zone ? [] : runWrites(runId, run, after, undefined))]
-          : [
-              { op: "put", key: stepKey, value: output, record: { kind: "workflow", op: "checkpoint", subject: runId } },
-              ...runWrites(runId, run, after, undefined),
-              ...extension(runId, claim, holder, undefined),
-            ],
+          : [checkpointWrite(runId, step, output), ...runWrites(runId, run, after, undefined), ...extension(runId, claim, holder, undefined)],
         note: { step, lastStep: after.lastStep },
       };
     },
-    finish: (note) => ({ runId, ...note }),
+    finish(note, { revision }) {
+      if (next !== undefined) remembering?.note(runId, { ...next, revision });
+      return { runId, ...note };
+    },
   });
 }
+
+const checkpointWrite = (runId: string, step: number, output: Json): Write => ({
+  op: "put",
+  key: workflowKeys.step(runId, step),
+  value: output,
+  record: { kind: "workflow", op: "checkpoint", subject: runId },
+});
 
 export interface FinishResult {
   readonly runId: string;
@@ -125,12 +157,18 @@ export interface FinishResult {
  * Ends a run, or requeues a failed one. An operator may cancel a run without an agent id and without a claim.
  * An agent id or token, if given, must match. Ending a run again in the same way returns the first result.
  */
-export async function finishRun(scope: Scope, { runId, ending, ...reporter }: Reporter & { readonly runId: string; readonly ending: Ending }): Promise<FinishResult> {
+export async function finishRun(
+  scope: Scope,
+  { runId, ending, ...reporter }: Reporter & { readonly runId: string; readonly ending: Ending },
+  heldRuns?: HeldRuns,
+): Promise<FinishResult> {
   requireRunId(runId);
   if (ending.status !== "done" && ending.status !== "failed" && ending.status !== "cancelled") throw invalidInput("status", "must be done, failed or cancelled");
+  let held = scope.request === undefined ? heldRuns?.take(runId, reporter) : undefined;
   return transact<{ status: RunStatus; attempts: number }, FinishResult>(scope, {
     async decide() {
-      const { run, revision, claim } = await requireRun(scope.store, runId);
+      const { run, revision, claim } = held === undefined ? await requireRun(scope.store, runId) : { ...held, claim: { last: held } };
+      held = undefined;
       if (isEndedSo(run, ending, reporter)) return { answer: { runId, status: run.status, attempts: run.attempts } };
       const isNamed = reporter.agentId !== undefined || reporter.token !== undefined;
       if (ending.status !== "cancelled" || isNamed || isFinished(run)) requireMayReport(runId, run, claim, reporter);
@@ -244,8 +282,10 @@ function heldAgain(run: Run, claim: LeaseRecord, holder: string | undefined, now
 }
 
 /** A single short renewal must not shorten later extensions. */
-const extension = (runId: string, { live, last }: LeaseRecord, holder: string | undefined, op: string | undefined) =>
-  holder === undefined ? [] : [extendWrite(workflowKeys.resource(runId), holder, Math.max(live?.ttlMs ?? 0, last?.ttlMs ?? 0), historySubjectOf(runId), op)];
+const extension = (runId: string, claim: LeaseRecord, holder: string | undefined, op: string | undefined) =>
+  holder === undefined ? [] : [extendWrite(workflowKeys.resource(runId), holder, extensionMs(claim), historySubjectOf(runId), op)];
+
+const extensionMs = ({ live, last }: LeaseRecord): number => Math.max(live?.ttlMs ?? 0, last?.ttlMs ?? 0);
 
 /** Applies to every surface. The tools check the same limits earlier, with their own wording. */
 export function requireTags(tags: Readonly<Record<string, string>>): void {

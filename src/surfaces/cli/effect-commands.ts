@@ -7,6 +7,7 @@ import { HoldfastError, invalidInput } from "../../kernel/errors.ts";
 import { mustBeOneOf } from "../../kernel/nearest.ts";
 import { fromCursor, listOf, toCursor } from "../../tools/cursor.ts";
 import { effectAnswer } from "../../tools/effect-tools.ts";
+import { withoutSecrets } from "../../tools/secret-switch.ts";
 import type { CliRuntime, Command, Invocation } from "./command.ts";
 import { exitCodes } from "./command.ts";
 import { effectCommand } from "./effect-command.ts";
@@ -65,17 +66,22 @@ const effectResolveCommand: Command = {
   operandMeanings: [idMeaning],
   flags: [
     { name: "as", takes: "WORD", choices: words, meaning: "done: it took effect. failed: it did not." },
+    { name: "token", takes: "TOKEN", meaning: "The token of the attempt that you looked at, from effect show. If the effect was begun again since, nothing is changed." },
     { name: "reason", takes: "TEXT", meaning: "How you found out, for those who read the record later." },
   ],
   examples: ['holdfast effect resolve fx-0123456789abcdef0123 --as done --reason "on the bank statement"'],
-  async run({ host, flags, words: given, json }) {
-    const id = idIn(given);
+  async run({ host, flags, words: idWords, json }) {
+    const id = idIn(idWords);
     const as = words.find((word) => word === flags.as);
     if (as === undefined) throw invalidInput("--as", flags.as === undefined ? "required: done or failed" : mustBeOneOf(String(flags.as), words));
+    if (flags.token !== undefined && !/^[1-9]\d{0,15}$/.test(String(flags.token))) throw invalidInput("--token", "must be the token of the attempt, as effect show prints it");
+    const token = flags.token === undefined ? undefined : Number(flags.token);
     await using runtime = await host.open(flags, { onlyLooks: true });
     const { base, config } = runtime;
     if (config.readOnly) throw new HoldfastError("read_only", "effect resolve changes the store, and this command was started read-only.");
-    await resolveEffect({ ...base, agent: config.agent }, { id, as, reason: typeof flags.reason === "string" ? flags.reason : undefined });
+    const given = typeof flags.reason === "string" ? { reason: flags.reason } : {};
+    const reason = base.server.secrets === undefined ? given : withoutSecrets(given, base.server.secrets);
+    await resolveEffect({ ...base, agent: config.agent }, { id, as, token, ...reason });
     const answer = effectAnswer(await requireDetail(runtime, id));
     if (json) host.stdout.write(`${JSON.stringify(answer)}\n`);
     else host.stdout.write(`Effect ${safeText(JSON.stringify(answer.name ?? id))} is resolved as ${as}${as === "failed" ? "; it may be done again" : ""}.\n`);

@@ -3,7 +3,12 @@ import type { Command, DocumentedFlag } from "./command.ts";
 
 export const proxyFlags = [
   { name: "url", takes: "URL", meaning: "The MCP server's address, instead of a command. Its token is read from HOLDFAST_TOKEN or --token-file." },
-  { name: "name", takes: "NAME", meaning: "The server's name in the records. Default: from the command or address. Calls recorded under another name are not found again." },
+  {
+    name: "name",
+    takes: "NAME",
+    meaning:
+      "The server's name in the records. Default: from the command, folder and environment, or from the address and token. Calls recorded under another name are not found again.",
+  },
   { name: "rules", takes: "FILE", meaning: "A JSON file that says which tools have an effect, and how to treat their calls; docs/proxy.md describes it." },
   { name: "effect-tool", takes: "TOOL", repeats: true, meaning: "Record calls of this tool, whatever the server says of it. Can be repeated." },
   { name: "read-only-tool", takes: "TOOL", repeats: true, meaning: "Pass calls of this tool straight through, whatever the server says of it. Can be repeated." },

@@ -3,6 +3,7 @@ import type { ErrorCode } from "../../kernel/errors.ts";
 import { errorCodes, HoldfastError, invalidInput, isHoldfastError } from "../../kernel/errors.ts";
 import { linkedAbort } from "../../kernel/linked-abort.ts";
 import { RetryDelay } from "../../kernel/retry-delay.ts";
+import { limits } from "../../store/limits.ts";
 import type { LibraryMethodName } from "../library/library-methods.ts";
 import { libraryMethods } from "../library/library-methods.ts";
 import type { ConnectOptions } from "./connect-holdfast.ts";
@@ -25,6 +26,9 @@ type Attempt =
   | { readonly is: "answered"; readonly json: unknown }
   | { readonly is: "refused"; readonly error: HoldfastError; readonly atLeastMs: number; readonly isBlind: boolean }
   | { readonly is: "lost"; readonly problem: string; readonly wasSent: boolean };
+
+/** A request key is sent again only this long after the first attempt: an hour before the server forgets it and would take a repeat for a new call. */
+const keyTrustedMs = limits.requestKeptMs - 3_600_000;
 
 /** Errors that the server returns before it looks up the request key: they do not show whether an earlier attempt took effect. */
 const blindCodes: ReadonlySet<ErrorCode> = new Set(["unauthenticated", "forbidden", "rate_limited", "unavailable", "storage_full", "moved", "read_only", "internal", "cancelled"]);
@@ -90,8 +94,11 @@ export class RemoteCalls {
   async #tryUntilAnswered(request: Sent, ends: AbortSignal, waitMs: number): Promise<unknown> {
     const { clock, retryForMs = defaults.retryForMs } = this.#options;
     const delay = new RetryDelay({ clock, forMs: retryForMs + waitMs, signal: ends, endsAtMs: () => Number.POSITIVE_INFINITY });
+    const begunMs = clock.nowMs();
     let inDoubt = false;
     for (;;) {
+      // Judged before each attempt, because a machine may sleep for a day between two of them.
+      if (inDoubt && clock.nowMs() - begunMs > keyTrustedMs) throw unknownOutcome(request, "the server may have forgotten the request key by now");
       if (ends.aborted) throw inDoubt ? unknownOutcome(request, "the call was cancelled") : cancelled(request);
       const attempt = await this.#attempt(request, ends, waitMs);
       if (attempt.is === "answered") return attempt.json;
@@ -188,7 +195,7 @@ const unknownOutcome = ({ what, requestKey }: Sent, problem: string): HoldfastEr
   new HoldfastError("outcome_unknown", `${what}: the answer was lost (${problem}); the change may or may not have happened.`, {
     ...(what === "effects.begin"
       ? { hint: "Begin it again with the same arguments: its record shows what happened." }
-      : { hint: "Call again with the same arguments and this requestKey: it cannot take effect twice.", details: { requestKey } }),
+      : { hint: "Call again with the same arguments and this requestKey: within 24 hours of the first attempt, it cannot take effect twice.", details: { requestKey } }),
   });
 
 const cancelled = ({ what }: Sent): HoldfastError => new HoldfastError("cancelled", `${what}: the call was cancelled; nothing was changed.`);

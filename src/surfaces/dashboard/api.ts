@@ -146,6 +146,8 @@ export interface EffectRow {
   /** The beginning of the arguments' JSON. */
   readonly args: string;
   readonly attempts: number;
+  /** Of the last attempt; resolving names it. */
+  readonly token: number;
   readonly begunAtMs: number;
   readonly agent?: string;
   readonly liveUntilMs?: number;
@@ -165,7 +167,7 @@ export interface EffectShown {
   readonly answerKept?: boolean;
 }
 
-/** POST /api/ns/:namespace/effects/resolve {id, as, reason?} */
+/** POST /api/ns/:namespace/effects/resolve {id, as, token, reason?} */
 export interface EffectResolution {
   readonly state: EffectStateName;
 }

@@ -8,6 +8,7 @@ import { HoldfastError } from "../../kernel/errors.ts";
 import { limits } from "../../store/limits.ts";
 import { fromCursor, listOf, toCursor } from "../../tools/cursor.ts";
 import { key } from "../../tools/fields.ts";
+import { withoutSecrets } from "../../tools/secret-switch.ts";
 import type { EffectResolution, EffectRow, EffectShown, EffectsAnswer } from "./api.ts";
 import type { ApiRoute } from "./api-route.ts";
 import { readBody } from "./read-body.ts";
@@ -55,7 +56,7 @@ const effect: ApiRoute = {
   },
 };
 
-const resolveBody = z.strictObject({ id: key, as: z.enum(["done", "failed"]), reason: z.string().max(reasonCharactersMax).optional() });
+const resolveBody = z.strictObject({ id: key, as: z.enum(["done", "failed"]), token: z.int(), reason: z.string().max(reasonCharactersMax).optional() });
 
 const resolve: ApiRoute = {
   method: "POST",
@@ -63,7 +64,10 @@ const resolve: ApiRoute = {
   needs: "write",
   async handle(request) {
     readQuery(request.query, {});
-    const { state } = await resolveEffect(request.base, await readBody(request, "effects/resolve", resolveBody));
+    const given = await readBody(request, "effects/resolve", resolveBody);
+    const { secrets } = request.base.server;
+    const { reason } = secrets === undefined ? given : withoutSecrets({ reason: given.reason }, secrets);
+    const { state } = await resolveEffect(request.base, { ...given, reason });
     const answer: EffectResolution = { state };
     return { json: answer };
   },

@@ -162,9 +162,10 @@ function stuckList({ abandoned, longHeld, awaited, unknown }: StuckWork, nowMs: 
   const isPlain = ({ resource }: LeaseOverview): boolean => workflowKeys.runOfResource(resource) === undefined;
   const lines = awaited.filter((lease) => isPlain(lease) && nowMs - lease.heldSinceMs > lineMovesMs);
   return [
-    ...unknown.map(({ id, name, tool, agent, writer, begunAtMs }) => ({
+    ...unknown.map(({ id, token, name, tool, agent, writer, begunAtMs }) => ({
       kind: "effect" as const,
       id,
+      token,
       title: name ?? tool,
       why: `was begun by ${agent ?? writer}, and it is not known whether it took place`,
       sinceMs: begunAtMs,

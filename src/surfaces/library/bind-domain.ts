@@ -6,6 +6,7 @@ import { commitState, deleteState, listState, readState, setState, waitForState 
 import { watchState } from "../../domain/state/watch-state.ts";
 import { claimNextRun, claimRun } from "../../domain/workflows/claims.ts";
 import { findRuns, requireRunView, resumeRun } from "../../domain/workflows/find-runs.ts";
+import { HeldRuns } from "../../domain/workflows/held-runs.ts";
 import { releaseHold, renewHold } from "../../domain/workflows/holds.ts";
 import { wakeRun } from "../../domain/workflows/wake-run.ts";
 import { checkpointRun, createRun, finishRun, giveBackRun, renewClaim } from "../../domain/workflows/workflows.ts";
@@ -110,6 +111,7 @@ function bindLeases(base: LibraryBase): Leases {
 }
 
 function bindWorkflows(base: LibraryBase): Workflows {
+  const heldRuns = new HeldRuns();
   /** The agent is optional, because progress on an unclaimed run may be reported anonymously. */
   const reporter = (options: CallOptions & { readonly token?: number }) => ({ agentId: options.agent ?? base.agent, token: options.token });
   return {
@@ -126,7 +128,9 @@ function bindWorkflows(base: LibraryBase): Workflows {
       const agentId = requireAgent(base, options);
       const ttlMs = options.ttlMs ?? base.claimTtlMs;
       const scope = scopeOf(base, options, "workflows.claim", { what, agentId, ttlMs });
-      return "runId" in what ? claimRun(scope, { runId: what.runId, agentId, ttlMs }) : claimNextRun(scope, { tags: Object.entries(what.tags ?? {}), agentId, ttlMs });
+      return "runId" in what
+        ? claimRun(scope, { runId: what.runId, agentId, ttlMs }, heldRuns)
+        : claimNextRun(scope, { tags: Object.entries(what.tags ?? {}), agentId, ttlMs }, heldRuns);
     },
     async renew(runId, options = {}) {
       const input = { runId, agentId: requireAgent(base, options), token: options.token, ttlMs: options.ttlMs ?? base.claimTtlMs };
@@ -140,14 +144,14 @@ function bindWorkflows(base: LibraryBase): Workflows {
     wake: async (runId, options = {}) => wakeRun(scopeOf(base, options, "workflows.wake", { runId }), runId),
     async checkpoint(runId, step, output, options = {}) {
       const input = { runId, step, output, ...reporter(options) };
-      return checkpointRun(scopeOf(base, options, "workflows.checkpoint", input), input);
+      return checkpointRun(scopeOf(base, options, "workflows.checkpoint", input), input, heldRuns);
     },
     resume: async (runId, { stepsAfter, limit = pageDefault } = {}) => resumeRun(base.scope, runId, { stepsAfter, limit }),
     async finish(runId, ending, options = {}) {
       // Cancelling needs no claim, so the default name of this program must not be checked against the holder.
       const isCancelled = ending?.status === "cancelled";
       const input = { runId, ending, ...(isCancelled ? { agentId: options.agent, token: options.token } : reporter(options)) };
-      return finishRun(scopeOf(base, options, "workflows.finish", input), input);
+      return finishRun(scopeOf(base, options, "workflows.finish", input), input, heldRuns);
     },
   };
 }

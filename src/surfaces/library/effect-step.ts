@@ -1,4 +1,5 @@
 import { claimResource } from "../../domain/claim-resource.ts";
+import { HoldfastError } from "../../kernel/errors.ts";
 import type { Json } from "../../kernel/json.ts";
 import type { OnceResult } from "./effects.ts";
 import type { RunExecution } from "./run-execution.ts";
@@ -55,11 +56,20 @@ export async function performEffectStep<Output extends StepOutput>(
       attempt += 1;
       continue;
     }
-    if (result.ok) return result.answer;
+    if (result.ok) return requireKept(name, result);
     if (result.reason === "unknown") throw park(execution, new EffectUnknown(runId, name, result.id), lookAgainMs);
     // A former worker's effect stays live slightly longer than its claim.
     await pause(Math.min(inFlightLookMs, ttlMs / 10));
   }
+}
+
+/** A note in place of the answer must not become the step's output. */
+function requireKept(name: string, { id, answer, answerKept, resolved }: Extract<OnceResult<Json>, { readonly ok: true }>): Json {
+  if (answerKept || resolved !== undefined) return answer;
+  throw new HoldfastError("limit_exceeded", `The effect of step ${JSON.stringify(name)} was done before, but its answer could not be stored, so the step has no output.`, {
+    hint: "Return less from the step: a reference instead of the whole answer. The effect itself is not repeated.",
+    details: { step: name, effect: id },
+  });
 }
 
 const park = (execution: RunExecution, error: EffectUnknown, afterMs: number): Error =>

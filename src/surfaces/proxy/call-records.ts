@@ -1,6 +1,7 @@
-import type { BegunEffect } from "../../domain/effects/begin-effect.ts";
+import type { BeginInput, BegunEffect } from "../../domain/effects/begin-effect.ts";
 import { beginEffect } from "../../domain/effects/begin-effect.ts";
-import type { EffectReport } from "../../domain/effects/finish-effect.ts";
+import { BegunAttempts } from "../../domain/effects/begun-attempts.ts";
+import type { EffectAttempt, EffectReport } from "../../domain/effects/finish-effect.ts";
 import { finishEffect } from "../../domain/effects/finish-effect.ts";
 import { resolveEffect } from "../../domain/effects/resolve-effect.ts";
 import { effectKeys, workflowKeys } from "../../domain/keyspace.ts";
@@ -39,6 +40,7 @@ export type BegunCall = Extract<BegunEffect, { readonly outcome: "begun" }>;
 /** The records of one upstream's calls. */
 export class CallRecords {
   readonly #options: CallRecordsOptions;
+  readonly #attempts = new BegunAttempts();
 
   constructor(options: CallRecordsOptions) {
     this.#options = options;
@@ -66,7 +68,7 @@ export class CallRecords {
   #begin({ tool, identifyingArgs, place: { run, token, step, ordinal, name } }: EffectCall, { unknown }: ToolRule): Promise<BegunEffect> {
     const { scope, upstreamName, repeatMs, liveMs, withoutSecrets } = this.#options;
     const args = storable(identifyingArgs);
-    return beginEffect(scope, {
+    const input: BeginInput = {
       identity: { scope: upstreamName, run, step, ordinal, tool, args, name },
       guard: run === undefined || token === undefined ? undefined : { resource: workflowKeys.resource(run), token },
       liveMs,
@@ -74,7 +76,8 @@ export class CallRecords {
       // Within a run, step and ordinal distinguish equal calls, so their records are kept for the default time instead of the repeat window.
       keepMs: run === undefined ? repeatMs : undefined,
       shownArgs: withoutSecrets?.(args),
-    });
+    };
+    return beginEffect(scope, input, this.#attempts);
   }
 
   now(): TwoClocks {
@@ -94,10 +97,10 @@ export class CallRecords {
     const { scope, recordMs, withoutSecrets } = this.#options;
     const { clock } = scope;
     const untilMs = clock.nowMs() + recordMs;
-    const clean = outcome.state === "done" && withoutSecrets !== undefined ? { ...outcome, answer: withoutSecrets(outcome.answer) } : outcome;
+    const clean = withoutSecrets === undefined ? outcome : (withoutSecrets(outcome) as EffectReport);
     for (let delayMs = 50; ; delayMs = Math.min(1_000, 2 * delayMs)) {
       try {
-        await finishEffect(scope, { id, token, outcome: clean });
+        await finishEffect(scope, { id, token, outcome: clean }, this.#attempts);
         return;
       } catch (error) {
         const mayWorkLater = isHoldfastError(error, "unavailable") || isHoldfastError(error, "outcome_unknown") || isHoldfastError(error, "storage_full");
@@ -108,8 +111,9 @@ export class CallRecords {
   }
 
   /** Records what a reconcile tool found out about an unknown outcome. */
-  async resolve(id: string, as: "done" | "failed", answer: Json, reason: string): Promise<void> {
-    await resolveEffect(this.#options.scope, { id, as, answer, reason });
+  async resolve({ id, token }: EffectAttempt, as: "done" | "failed", answer: Json, reason: string): Promise<void> {
+    const { scope, withoutSecrets } = this.#options;
+    await resolveEffect(scope, { id, token, as, answer: withoutSecrets?.(answer) ?? answer, reason });
   }
 }
 

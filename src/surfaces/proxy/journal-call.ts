@@ -1,4 +1,5 @@
 import type { BegunEffect } from "../../domain/effects/begin-effect.ts";
+import type { EffectAttempt } from "../../domain/effects/finish-effect.ts";
 import { HoldfastError } from "../../kernel/errors.ts";
 import type { Json } from "../../kernel/json.ts";
 import type { Log } from "../../kernel/log.ts";
@@ -88,11 +89,11 @@ async function begin(journalled: JournalledCall): Promise<BegunEffect> {
   const begun = await records.begin(call, rule, { signal, onWait: standAside });
   if (begun.outcome !== "unknown" || rule.reconcile === undefined) return begun;
   standAside();
-  return (await reconcile(journalled, begun.id)) ? records.begin(call, rule, { signal, onWait: standAside }) : begun;
+  return (await reconcile(journalled, begun)) ? records.begin(call, rule, { signal, onWait: standAside }) : begun;
 }
 
 /** Returns true if the outcome is now known, so that beginning again either sends the call or returns its answer. */
-async function reconcile({ call, rule, records, askReadOnly, log }: JournalledCall, effect: string): Promise<boolean> {
+async function reconcile({ call, rule, records, askReadOnly, log }: JournalledCall, { id: effect, token }: EffectAttempt): Promise<boolean> {
   const { reconcile: tool = "", reconcileMember = "found" } = rule;
   const args = rule.idempotentKeyField === undefined ? call.args : { ...call.args, [rule.idempotentKeyField]: effect };
   const answer = await askReadOnly(tool, args);
@@ -100,6 +101,6 @@ async function reconcile({ call, rule, records, askReadOnly, log }: JournalledCa
   log("info", "call_reconciled", { effect, tool, found: found ?? "unknown" });
   // The call may have left and not have arrived yet: only a person who knows the upstream can say that this cannot be.
   if (found === undefined || (!found && rule.reconcileAbsent !== "failed")) return false;
-  await records.resolve(effect, found ? "done" : "failed", found ? { result: answer?.result as Json } : null, `${tool} ${found ? "found" : "did not find"} it`);
+  await records.resolve({ id: effect, token }, found ? "done" : "failed", found ? { result: answer?.result as Json } : null, `${tool} ${found ? "found" : "did not find"} it`);
   return true;
 }

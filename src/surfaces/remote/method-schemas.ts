@@ -73,7 +73,7 @@ const arguments_: Readonly<Record<LibraryMethodName, z.ZodObject>> = {
   }),
   "effects.keepAlive": z.strictObject({ attempt, liveMs: ttlMs.optional() }),
   "effects.finish": z.strictObject({ attempt, outcome }),
-  "effects.resolve": z.strictObject({ id: text, as: z.enum(["done", "failed"]), answer: json.optional(), reason: text.optional() }),
+  "effects.resolve": z.strictObject({ id: text, token: z.int().optional(), as: z.enum(["done", "failed"]), answer: json.optional(), reason: text.optional() }),
   "effects.get": z.strictObject({ id: text }),
   "effects.list": z.strictObject({ state: z.enum(effectStates).optional(), run: text.optional(), limit, after: text.optional() }),
   "workflows.create": z.strictObject({ name: key, tags: tags.optional(), input: json.optional(), runId: key.optional(), priority: z.int().optional(), workspace }),

@@ -23,7 +23,7 @@ async function open() {
   const lost = await begin("lost", 1_000);
   clock.advance(1_000);
   const alive = await begin("alive", 60_000);
-  return { ...openApi({ engine, clock }), ids: { done: done.id, lost: lost.id, alive: alive.id } };
+  return { ...openApi({ engine, clock }), ids: { done: done.id, lost: lost.id, alive: alive.id }, tokens: { done: done.token, lost: lost.token, alive: alive.token } };
 }
 
 test("effects are listed with the unknown ones first, by state and by run", async () => {
@@ -49,11 +49,14 @@ test("one effect is shown with what came back", async () => {
 });
 
 test("a person resolves what is unknown, and nothing else; the overview names it until then", async () => {
-  const { get, post, ids } = await open();
+  const { get, post, ids, tokens } = await open();
   const stuck = async () => (await get<Overview>(`${ns}/overview`)).stuck.filter(({ kind }) => kind === "effect");
-  expect(await stuck()).toMatchObject([{ id: ids.lost, title: "lost", why: "was begun by payer, and it is not known whether it took place" }]);
-  for (const id of [ids.alive, ids.done]) expect(await refusalOf(post(`${ns}/effects/resolve`, { id, as: "failed" }))).toMatchObject({ code: "conflict" });
-  expect(await post<EffectResolution>(`${ns}/effects/resolve`, { id: ids.lost, as: "failed", reason: "not on the statement" })).toEqual({ state: "failed" });
+  expect(await stuck()).toMatchObject([{ id: ids.lost, token: tokens.lost, title: "lost", why: "was begun by payer, and it is not known whether it took place" }]);
+  for (const name of ["alive", "done"] as const)
+    expect(await refusalOf(post(`${ns}/effects/resolve`, { id: ids[name], token: tokens[name], as: "failed" }))).toMatchObject({ code: "conflict" });
+  expect(await refusalOf(post(`${ns}/effects/resolve`, { id: ids.lost, as: "failed" }))).toMatchObject({ code: "invalid_input" });
+  expect(await refusalOf(post(`${ns}/effects/resolve`, { id: ids.lost, token: tokens.lost - 1, as: "failed" }))).toMatchObject({ code: "conflict" });
+  expect(await post<EffectResolution>(`${ns}/effects/resolve`, { id: ids.lost, token: tokens.lost, as: "failed", reason: "not on the statement" })).toEqual({ state: "failed" });
   expect(await get<EffectShown>(`${ns}/effect`, { id: ids.lost })).toMatchObject({
     effect: { state: "failed", resolved: "caller", reason: "not on the statement", writer: "someone" },
   });

@@ -1,9 +1,11 @@
+import { isDeepStrictEqual } from "node:util";
 import { describe, expect, test } from "vitest";
 import { listEffects, readEffect } from "../../../src/domain/effects/find-effects.ts";
 import { resolveEffect } from "../../../src/domain/effects/resolve-effect.ts";
 import { MemoryEngine } from "../../../src/engines/memory/memory-engine.ts";
 import { HoldfastError } from "../../../src/kernel/errors.ts";
 import type { Store } from "../../../src/store/store.ts";
+import { redactedJson } from "../../../src/tools/secret-switch.ts";
 import { manualClock } from "../../support/manual-clock.ts";
 import type { Answer } from "../../support/mcp-connection.ts";
 import { envelope } from "../../support/mcp-connection.ts";
@@ -488,4 +490,36 @@ describe("the key that an upstream takes", () => {
     proxy.sendText('{"jsonrpc":"2.0","id":"n","method":"tools/call","params":{"name":"send","arguments":{"n":12345678901234567890}}}\n');
     expect(textOf(await proxy.answer("n"))).toContain("the number 12345678901234567890 has more digits than can be kept");
   });
+});
+
+const isCallOf = ({ method, params }: Answer, args: Readonly<Record<string, unknown>>): boolean => method === "tools/call" && isDeepStrictEqual(params?.arguments, args);
+
+test("no secret of an answer, of an error or of a reconciled answer is stored", async () => {
+  const secret = `ghp_${"a1B2".repeat(9)}`;
+  const rules = { send: { kind: "effect", errors: "retryable", reconcile: "find" }, find: "read-only" } as const;
+  await using proxy = openProxy({ tools: rules, withoutSecrets: redactedJson });
+  const answers = [
+    { result: { content: [], note: secret } },
+    { result: { isError: true, content: [{ type: "text", text: secret }] } },
+    { error: { code: -32_602, message: secret } },
+  ];
+  for (const [n, answer] of answers.entries()) {
+    const call = proxy.call("send", { n });
+    const { id } = await proxy.upstream.next((message) => isCallOf(message, { n }));
+    proxy.upstream.send({ jsonrpc: "2.0", id, ...answer });
+    expect(JSON.stringify(await call.answer)).toContain(secret);
+  }
+  proxy.call("send", { n: "lost" });
+  const lost = await proxy.upstream.next((message) => isCallOf(message, { n: "lost" }));
+  proxy.upstream.send({ jsonrpc: "2.0", id: lost.id });
+  await proxy.clock.settle();
+  proxy.call("send", { n: "lost" });
+  const found = await proxy.upstream.next(({ params }) => params?.name === "find");
+  proxy.upstream.send({ jsonrpc: "2.0", id: found.id, result: { content: [], structuredContent: { found: secret } } });
+  await proxy.clock.settle();
+  const states = (await effects(proxy)).map(({ state }) => state).sort();
+  expect(states).toEqual(["done", "done", "failed", "failed"]);
+  const stored = JSON.stringify((await proxy.scope.store.log({ ranges: [{ start: "" }] })).rows);
+  expect(stored).toContain("[redacted:");
+  expect(stored).not.toContain(secret);
 });

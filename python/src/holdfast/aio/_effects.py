@@ -110,14 +110,16 @@ class AsyncEffects:
         id: str,
         as_: Literal["done", "failed"],
         *,
+        token: int | None = None,
         answer: Json = None,
         reason: str | None = None,
         agent: str | None = None,
         request_key: str | None = None,
     ) -> EffectFinished:
-        """Your word on an effect whose outcome is unknown. `failed`: it did not take effect, and may be begun again."""
+        """Your word on an effect whose outcome is unknown. `failed`: it did not take effect, and may be begun again.
+        `token`: of the attempt that you looked at; if the effect was begun again since, nothing is changed."""
         return await self._calls.call(
-            "effects.resolve", decoder(EffectFinished), id=id, as_=as_, answer=answer, reason=reason, agent=agent, request_key=request_key
+            "effects.resolve", decoder(EffectFinished), id=id, as_=as_, token=token, answer=answer, reason=reason, agent=agent, request_key=request_key
         )
 
     async def get(self, id: str) -> EffectDetail | None:

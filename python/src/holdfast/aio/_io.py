@@ -57,6 +57,9 @@ class AsyncConnection:
         """Ends it at once, also while another task reads."""
         self._writer.transport.abort()
 
+    def leave(self) -> None:
+        """In a forked child: nothing may be done to it, because the parent's event loop would see it."""
+
     def _expire(self) -> None:
         self._is_late = True
         self.abort()

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import os
 import secrets
 import time
 from collections.abc import Callable, Mapping
@@ -23,6 +24,8 @@ _ANSWER_BYTES_MAX = 64 * 1024 * 1024
 _IDLE_MAX = 8
 # Servers commonly end connections that were idle for five seconds.
 _IDLE_SECONDS_MAX = 4.0
+# A request key is sent again only this long after the first attempt: an hour before the server forgets it and would take a repeat for a new call.
+_KEY_TRUSTED_SECONDS = 23 * 3_600.0
 
 
 class Calls:
@@ -40,6 +43,8 @@ class Calls:
         self._version = ""
         self._idle: list[Connection] = []
         self._busy: set[Connection] = set()
+        # Whose connections these are.
+        self._pid = os.getpid()
 
     def hello(self, namespace: str | None) -> None:
         target = self._address.target("api", "library") if namespace is None else self._address.target("api", "ns", namespace, "library")
@@ -96,6 +101,7 @@ class Calls:
         return self._address.target("api", "ns", self.namespace, "library", name)
 
     def close(self) -> None:
+        self._leave_to_parent()
         self.closed.set()
         for connection in [*self._idle, *list(self._busy)]:
             connection.abort()
@@ -127,7 +133,18 @@ class Calls:
         else:
             connection.abort()
 
+    def _leave_to_parent(self) -> None:
+        """After a fork, the connections are the parent's: two processes on one would read each other's answers."""
+        if self._pid == os.getpid():
+            return
+        self._pid = os.getpid()
+        for connection in [*self._idle, *self._busy]:
+            connection.leave()
+        self._idle.clear()
+        self._busy.clear()
+
     def _take_connection(self, deadline: float) -> Connection:
+        self._leave_to_parent()
         connection = self._take_idle()
         if connection is None:
             connection = Connection.open(self._address.host, self._address.port, self._address.tls, deadline)
@@ -154,6 +171,9 @@ class Calls:
         while True:
             if self.closed.is_set():
                 raise _unknown(what, key, "the client was closed") if in_doubt else _cancelled(what)
+            # Judged before each attempt, because a machine may sleep for a day between two of them.
+            if in_doubt and delay.elapsed > _KEY_TRUSTED_SECONDS:
+                raise _unknown(what, key, "the server may have forgotten the request key by now")
             attempt = self._attempt(target, body, self.limits.timeout + wait_seconds)
             if isinstance(attempt, Answered):
                 return attempt.json
@@ -193,7 +213,7 @@ def _unknown(what: str, key: str | None, problem: str) -> HoldfastError:
     return HoldfastError(
         "outcome_unknown",
         f"{what}: the answer was lost ({problem}); the change may or may not have happened.",
-        hint="Call again with the same arguments and this request_key: it cannot take effect twice."
+        hint="Call again with the same arguments and this request_key: within 24 hours of the first attempt, it cannot take effect twice."
         if takes_key
         else "Begin it again with the same arguments: its record shows what happened.",
         details={"requestKey": key} if takes_key else {},

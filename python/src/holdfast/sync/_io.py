@@ -64,6 +64,10 @@ class Connection:
             pass
         self._link.close()
 
+    def leave(self) -> None:
+        """In a forked child: closes its copy. The connection itself is the parent's."""
+        self._link.close()
+
     def _take(self, count: int) -> bytes:
         taken = bytes(self._unread[:count])
         del self._unread[:count]

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
 from .._wire import Json, milliseconds
-from ..errors import EffectNotDone, EffectUnknown, invalid_input
+from ..errors import EffectNotDone, EffectUnknown, HoldfastError, invalid_input
 from ..outcomes import Interruption
 from ..results import EffectPolicy, LeaseRef, OnceDone, OnceResult, RunView, StateEntry, StepOutput, StepSaved
 from ._effects import RunningEffect
@@ -248,6 +248,13 @@ class Run:
                 attempt += 1
                 continue
             if isinstance(result, OnceDone):
+                if not result.answer_kept and result.resolved is None:
+                    raise HoldfastError(
+                        "limit_exceeded",
+                        f"The effect of step {name!r} was done before, but its answer could not be stored, so the step has no output.",
+                        hint="Return less from the step: a reference instead of the whole answer. The effect itself is not repeated.",
+                        details={"step": name, "effect": result.id},
+                    )
                 return cast(_T, result.answer)
             if result.reason == "unknown":
                 raise self._park(EffectUnknown(self.run_id, name, result.id))
