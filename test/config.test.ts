@@ -108,7 +108,7 @@ describe("the store", () => {
     expect(readConfig({}, { REDIS_URL: "redis://elsewhere" }).origins.store).toBe("default");
   });
 
-  test("a path becomes absolute, and a tilde the home folder, because nobody else expands it", () => {
+  test("a path becomes absolute, and a tilde the home folder, because no shell expands it", () => {
     expect(readConfig({ store: "sqlite:some/x.db" }, {}).store).toBe(`sqlite:${resolve("some/x.db")}`);
     expect(readConfig({ store: "sqlite:~/x.db" }, {}).store).toBe(`sqlite:${join(homedir(), "x.db")}`);
   });
@@ -265,7 +265,7 @@ describe("durations", () => {
 });
 
 describe("the settings of figures and traces", () => {
-  test("OTEL_… variables count for us when they fit, and are nobody's mistake when they do not", () => {
+  test("OTEL_… variables count for us when they fit, and are not reported as errors when they do not", () => {
     const given = readConfig({}, { OTEL_EXPORTER_OTLP_ENDPOINT: "http://collector:4318", OTEL_EXPORTER_OTLP_HEADERS: "x-key=a%20b,y=2", OTEL_SERVICE_NAME: "agents" });
     expect(given).toMatchObject({ otlpEndpoint: "http://collector:4318", otlpHeaders: "x-key=a%20b,y=2", otlpServiceName: "agents" });
     expect(given.origins.otlpEndpoint).toBe("OTEL_EXPORTER_OTLP_ENDPOINT");
@@ -285,7 +285,7 @@ describe("the settings of figures and traces", () => {
     for (const ratio of ["0", "1", "0.25", ".5"]) expect(readConfig({ "otlp-sample-ratio": ratio }, {}).otlpSampleRatio).toBe(Number(ratio));
   });
 
-  test("secrets are allowed and ten million keys are the limit, unless somebody says otherwise", () => {
+  test("secrets are allowed and ten million keys are the limit, unless configured otherwise", () => {
     expect(readConfig({}, {})).toMatchObject({ secrets: "allow", keysMax: 10_000_000 });
     expect(readConfig({ secrets: "redact", "keys-max": "5" }, {})).toMatchObject({ secrets: "redact", keysMax: 5 });
     expect(refusalOf(() => readConfig({ secrets: "hide" }, {})).message).toBe("--secrets: must be one of allow, refuse, redact");

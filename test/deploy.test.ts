@@ -133,7 +133,7 @@ describe("the Dockerfile", () => {
     for (const [, name] of (await read("Dockerfile")).matchAll(/npm run (\w+)/g)) expect(Object.keys(scripts)).toContain(name);
   });
 
-  test("ends as somebody without rights, holds no secret, and names settings that there are", async () => {
+  test("ends as a user without rights, contains no secret, and names existing settings", async () => {
     const all = await steps();
     expect(all.filter(([instruction]) => instruction === "USER").at(-1)?.[1]).toBe("node");
     expect(all.findLastIndex(([instruction]) => instruction === "USER")).toBeGreaterThan(all.findLastIndex(([instruction]) => instruction === "RUN"));
@@ -156,7 +156,7 @@ describe("the Dockerfile", () => {
     expect(await exitCode(server.port)).toBe(1);
   });
 
-  test("starts a server that lets nobody in before there is a token", async () => {
+  test("starts a server that admits no caller before there is a token", async () => {
     const env = { PATH: process.env.PATH, HOLDFAST_HOST: "0.0.0.0", HOLDFAST_PORT: "0", HOLDFAST_STORE: `sqlite:${join(await temporaryFolder(), "holdfast.db")}` };
     const { code, stderr } = await startExecutable(built.main, ["serve"], { env }).finished;
     expect(code).not.toBe(0);

@@ -34,9 +34,9 @@ const held: readonly { readonly promise: string; readonly by: Readonly<Record<st
       "surfaces/http/tenants.test.ts": [
         "the figures are for who may use every namespace",
         "readiness requires a credential, liveness does not",
-        "figures of the whole store, its file and its settings are for who may use every namespace; others are told of their own",
+        "figures of the whole store, its file and its settings are for principals of every namespace; others see only their own",
       ],
-      "tools/visible-facts.test.ts": ["what is told of one namespace does not change with what others do in theirs, on $name"],
+      "tools/visible-facts.test.ts": ["the facts of one namespace do not change with others' work in theirs, on $name"],
     },
   },
   {
@@ -46,14 +46,14 @@ const held: readonly { readonly promise: string; readonly by: Readonly<Record<st
         "has a secret of 256 random bits that nothing in the store repeats, not even as its id",
         "whose stored hash is not that of the secret is no token, although its id fits",
         "expires to the millisecond by the store's clock, and history says so",
-        "is revoked once and for all, by whoever history names",
+        "is revoked once and for all, by the one that history names",
       ],
       "domain/identity-compare.test.ts": ["a secret is compared in constant time, as a whole hash, whether it is right or wrong"],
       "surfaces/http-auth/credentials.test.ts": [
         "counts nowhere else: not in the address, not in a cookie, not in another header",
         "does not reveal whether a token ever was: unknown, expired and revoked ones answer alike",
         "by revocation is seen everywhere within … ms, whatever is remembered",
-        "is answered without asking the store after a few, with the time to come back; good tokens of the same address go on",
+        "is answered without asking the store after a few, with the time to come back; good tokens of the same address continue",
       ],
       "surfaces/http-auth/processes.test.ts": ["learn of a new token at once and of a revoked one soon, and none of them ever logs a secret"],
       "surfaces/http-auth/recheck-credentials.test.ts": ["open streams of a revoked or expired token are closed within seconds; those of others continue"],
@@ -74,7 +74,7 @@ const held: readonly { readonly promise: string; readonly by: Readonly<Record<st
         "of metadata that speaks for another issuer, or leads out of TLS, are not used",
       ],
       "surfaces/http-auth/resource-metadata.test.ts": [
-        "of the %s era is told where to learn who gives one, and finds the issuer there",
+        "of the %s era learns where the issuer is named, and finds it there",
         "gets the scope that would suffice, as clients that can request more expect",
       ],
     },
@@ -142,7 +142,7 @@ const held: readonly { readonly promise: string; readonly by: Readonly<Record<st
       "surfaces/http/requests.test.ts": ["that is nested too deep is refused"],
       "surfaces/http/tenants.test.ts": ["a store creates no namespaces beyond its limit, for any caller; existing ones continue to work"],
       "surfaces/mcp-http/resource-hubs.test.ts": ["one caller's streams leave room for others, and closed ones free their place"],
-      "load/sockets.campaign.ts": ["bodies of 100 MB are refused without being taken", "streams that nobody reads, and some that are flooded, cost little and are closed"],
+      "load/sockets.campaign.ts": ["bodies of 100 MB are refused without being taken", "unread streams, and some that are flooded, cost little and are closed"],
       "store/conformance/hostile.ts": [
         "refused for its size or shape: too deep, without end, too many elements, too long",
         "a key of exactly the largest size is kept, a larger one refused",
@@ -191,7 +191,7 @@ const held: readonly { readonly promise: string; readonly by: Readonly<Record<st
   {
     promise: "13. The page is under a strict policy, shows stored text as text, and answers no other site.",
     by: {
-      "surfaces/http/static-files.test.ts": ["is under a policy that lets it load from here alone, run nothing inline and be framed by nobody"],
+      "surfaces/http/static-files.test.ts": ["is under a policy that lets it load from here alone, run nothing inline and not be framed by any page"],
       "surfaces/http/host-and-origin.test.ts": ["refuses what a browser says is %s, though it names no origin"],
       "browser/hostile.test.ts": ["in %s, wide and on a phone", "an address with hostile parts leads to a thing of that name or to nowhere, never into markup"],
       "browser/access.test.ts": ["a read-only viewer sees everything but no buttons, and the server refuses the same actions"],
@@ -200,7 +200,7 @@ const held: readonly { readonly promise: string; readonly by: Readonly<Record<st
   {
     promise: "14. Errors show nothing of our insides, and the log has one line for each event.",
     by: {
-      "surfaces/http/requests.test.ts": ["a handler that throws is answered with 500 and nothing of our insides; the log has it, and the server goes on"],
+      "surfaces/http/requests.test.ts": ["a handler that throws is answered with 500 and nothing of our insides; the log has it, and the server continues"],
       "tools/run-tool.test.ts": ["that answers %j against its own schema becomes internal, and the log says where"],
       "kernel/log.test.ts": ["is bounded, however large or deep the facts are"],
     },
@@ -214,7 +214,7 @@ const held: readonly { readonly promise: string; readonly by: Readonly<Record<st
   {
     promise: "16. A handler that throws never ends the process, and standard output carries only protocol.",
     by: {
-      "surfaces/http/requests.test.ts": ["a handler that throws is answered with 500 and nothing of our insides; the log has it, and the server goes on"],
+      "surfaces/http/requests.test.ts": ["a handler that throws is answered with 500 and nothing of our insides; the log has it, and the server continues"],
       "surfaces/mcp-hostile.test.ts": ["random bytes", "a client that stops reading for good ends the connection, not the process"],
       "surfaces/mcp-process.test.ts": ["ends with code 0 when its input ends, with every answer written and nothing else on standard output"],
     },

@@ -122,6 +122,21 @@ describe("the language of code and documents", () => {
     expect(findNonIdioms("docs/planted.md", `A plain sentence.\n${sentence}`)).toEqual(expect.arrayContaining([expect.stringMatching(/^docs\/planted\.md:2 /)]));
   });
 
+  /** Titles of tests are read when they fail. The words in their code and comments are not checked. */
+  const titles = below("test").flatMap((path) =>
+    path.endsWith("voice.test.ts") || !path.endsWith(".ts")
+      ? []
+      : [...readFileSync(join(root, path), "utf8").matchAll(/^\s*(?:test|describe)(?:\.\w+)*(?:\([^"`\n]*\))?\(["`]([^"`\n]+)["`]/gm)].map(([, title = ""]) => ({ path, title })),
+  );
+  const titleWords =
+    /\b(whoever|whomever|somebody|everybody|anybody|nobody('s)?|anew|in earnest|(goes|go|went) on|told apart|told so|as good as|without a word|tells? of|(is|are) asked for)\b/i;
+
+  test("is plain in the titles of tests too", () => {
+    expect(titles.length).toBeGreaterThan(1_500);
+    expect(titles.filter(({ title }) => titleWords.test(title))).toEqual([]);
+    expect(["whoever comes next", "the reads go on", "is told so"].filter((title) => !titleWords.test(title))).toEqual([]);
+  });
+
   test("may name the file PATH-bell, and a line without such a phrase passes", () => {
     expect(findNonIdioms("docs/fine.md", "Each commit writes to the file `PATH-bell`.\nPass the token with every write.\nThe roadmap is short.")).toEqual([]);
   });

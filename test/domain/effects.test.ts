@@ -138,7 +138,7 @@ describe("an effect", () => {
     expect((await listEffects(scope, { limit: 10 })).effects).toHaveLength(1);
   });
 
-  test("of somebody alive is in flight; signs of life keep it so", async () => {
+  test("of a live owner is in flight; heartbeats keep it so", async () => {
     const scope = openScope();
     const { id, token } = await begun({ ...scope, agent: "ann" }, pay);
     const sinceMs = scope.clock.nowMs();
@@ -151,7 +151,7 @@ describe("an effect", () => {
     expect(await stateOf(scope, id)).toBe("unknown");
   });
 
-  test("under a name refuses other arguments, whatever its state, and gives nobody else's answer", async () => {
+  test("under a name refuses other arguments, whatever its state, and returns no other effect's answer", async () => {
     const scope = openScope();
     await begun(scope, named("invoice-7", 10));
     await failsWith(beginEffect(scope, named("invoice-7", 11)), "conflict");
@@ -199,7 +199,7 @@ describe("an effect", () => {
     expect(await stateOf(scope, first.id)).toBe("intended");
   });
 
-  test("is told in history, with what it was called", async () => {
+  test("is recorded in history, with its name", async () => {
     const scope = openScope();
     const { id, token } = await begun(scope, named("invoice-7", 10));
     scope.clock.advance(10_000);
@@ -213,7 +213,7 @@ describe("an effect", () => {
     ]);
   });
 
-  test("shows of its arguments what it was told to show", async () => {
+  test("shows only the arguments that it was given to show", async () => {
     const scope = openScope();
     const { id } = await begun(scope, { ...pay, shownArgs: { card: "[redacted]" } });
     expect((await readEffect(scope, id))?.args).toBe('{"card":"[redacted]"}');
@@ -303,7 +303,7 @@ describe("an effect whose outcome is unknown", () => {
     expect(await beginEffect(scope, { ...pay, policy: "retry" })).toMatchObject({ outcome: "in_flight", attempts: 2 });
   });
 
-  test("is taken for done by that policy, and everybody can see that it was", async () => {
+  test("counts as done by that policy, and the record says so", async () => {
     const { scope, id } = await lost();
     const assumed = { outcome: "done", id, answer: null, answerKept: true, resolved: "policy", doneAtMs: scope.clock.nowMs(), attempts: 1 };
     expect(await beginEffect(scope, { ...pay, policy: "assume-done" })).toEqual(assumed);
@@ -311,7 +311,7 @@ describe("an effect whose outcome is unknown", () => {
     expect(await readEffect(scope, id)).toMatchObject({ state: "done", resolved: "policy", agent: "ann" });
   });
 
-  test("is resolved by somebody's word, as done or as failed", async () => {
+  test("is resolved by a caller, as done or as failed", async () => {
     const one = await lost();
     expect(await resolveEffect({ ...one.scope, agent: "eve" }, { id: one.id, as: "done", answer: "receipt 9", reason: "seen at the bank" })).toEqual({ id: one.id, state: "done" });
     expect(await beginEffect(one.scope, pay)).toMatchObject({ outcome: "done", answer: "receipt 9", resolved: "caller" });
@@ -345,7 +345,7 @@ describe("an effect whose outcome is unknown", () => {
     await failsWith(resolveEffect(scope, { id, token: 1.5, as: "done" }), "invalid_input");
   });
 
-  test("may still be reported by its owner, who knows better, until somebody resolves it or begins again", async () => {
+  test("may still be reported by its owner, who knows better, until it is resolved or begun again", async () => {
     const reported = await lost();
     expect(await finishEffect(reported.scope, { ...reported.attempt, outcome: { state: "done", answer: 5 } })).toEqual({ id: reported.id, state: "done" });
     const resolved = await lost();

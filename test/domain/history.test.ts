@@ -163,7 +163,7 @@ test("a reset leaves alone what others write while it runs", async () => {
   expect(left).toEqual(Array.from({ length: written.size }, () => "new"));
 });
 
-test("a reset removes everything, counts what people would count, and goes on counting revisions", async () => {
+test("a reset removes everything, counts what people would count, and continues counting revisions", async () => {
   const scope = openScope();
   await setState(scope, { key: "k", value: 1 });
   await createRun(scope, { name: "n", runId: "r", tags: { a: "b" } });

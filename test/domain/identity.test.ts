@@ -149,7 +149,7 @@ describe("a token", () => {
     ]);
   });
 
-  test("is revoked once and for all, by whoever history names", async () => {
+  test("is revoked once and for all, by the one that history names", async () => {
     const scope = openSystem();
     const { token, secret } = await createToken(scope, ci);
     const other = await createToken(scope, ci);

@@ -55,7 +55,7 @@ describe("the journal", () => {
     expect([await found(engine), await found(site)]).toEqual([0, 1]);
   });
 
-  test("goes on showing what was saved under a former id of the workspace", async () => {
+  test("continues showing what was saved under a former id of the workspace", async () => {
     const scope = openScope();
     await save(scope, "before the first commit");
     const grown = place("grown", [engine.id]);
@@ -142,7 +142,7 @@ describe("the last work in a workspace", () => {
     expect(await latest(scope, place("grown", [engine.id]))).toEqual(["ours for all", ["theirs for all"]]);
   });
 
-  test.each(automaticTags)("is not what the %s hook saved, however often, as long as somebody wrote something", async (tag) => {
+  test.each(automaticTags)("is not what the %s hook saved, however often, as long as an agent wrote something", async (tag) => {
     const scope = openScope();
     await save(scope, "saved by a hook first", { tags: [tag] });
     expect(await latest(scope, engine)).toEqual(["saved by a hook first", []]);
@@ -314,7 +314,7 @@ describe("what is related to an answer", () => {
     expect(await relatedTo(scope, "nothing of the kind")).toEqual([]);
   });
 
-  test("is not what everybody works on: a common word, the main branch, another workspace", async () => {
+  test("is not what all agents work on: a common word, the main branch, another workspace", async () => {
     const scope = openScope();
     for (let n = 0; n < 12; n += 1) await save(scope, `release ${n}`, { sessionId: `s-${n}`, gitBranch: "main" });
     await save(scope, "release notes of the parser", { sessionId: "mine", gitBranch: "main" });

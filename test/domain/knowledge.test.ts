@@ -164,7 +164,7 @@ describe("recall", () => {
     },
   );
 
-  test("saving a quarantined note anew does not lift the quarantine; saying so does", async () => {
+  test("saving a quarantined note again does not lift the quarantine; saying so does", async () => {
     const scope = openScope();
     await saveNote(scope, { ...limitsNote, trust: "quarantined" });
     await saveNote(scope, { ...limitsNote, content: "Trust me: the rate limit is gone." });

@@ -108,7 +108,7 @@ describe("waiting in line", () => {
     expect((await acquireLease(scope, { ...deploy, holder: "newcomer" })).ok).toBe(false);
   });
 
-  test("takes over from a holder that lapses without a word", async () => {
+  test("takes over from a holder that lapses silently", async () => {
     const scope = openScope();
     await acquireLease(scope, { ...deploy, holder: "a" });
     const waiting = acquireLease(scope, { ...deploy, holder: "b", waitMs: 30_000 });
@@ -140,7 +140,7 @@ describe("waiting in line", () => {
     expect((await acquireLease(scope, { ...deploy, holder: "b" })).ok).toBe(true);
   });
 
-  test("a free lease is not refused because of somebody who waited and left", async () => {
+  test("a free lease is not refused because of a waiter that left", async () => {
     const scope = openScope();
     await acquireLease(scope, { ...deploy, holder: "a" });
     const waiting = acquireLease(scope, { ...deploy, holder: "b", waitMs: 300 });

@@ -217,7 +217,7 @@ describe("file names", () => {
     expect(fileNameOf(id)).toMatch(name);
   });
 
-  test("different ids have different names, also where case is not told apart", () => {
+  test("different ids have different names, also where case is not distinguished", () => {
     const ids = ["a", "A", "a/b", "a-b", "a:b", "a@b", "A-B", "x".repeat(121), "x".repeat(122)];
     expect(new Set(ids.map((id) => fileNameOf(id).toLowerCase())).size).toBe(ids.length);
   });

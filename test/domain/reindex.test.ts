@@ -71,7 +71,7 @@ test("until then it is found by the terms it was indexed by", async () => {
   expect((await tools.call("recall_knowledge", { query: "deploy key" })).items).toHaveLength(1);
 });
 
-test("a namespace is gone through once, whoever does it; one without texts is not written to", async () => {
+test("a namespace is gone through once, by any process; one without texts is not written to", async () => {
   const tools = openTools();
   await fill(tools);
   await writeIndexOfFirst(tools);

@@ -54,7 +54,7 @@ describe("ids", () => {
 });
 
 describe("saving", () => {
-  test("an equal checkpoint is not saved twice, whoever races", async () => {
+  test("an equal checkpoint is not saved twice, even in a race", async () => {
     const scope = openScope();
     const saved = await Promise.all([1, 2, 3].map(() => saveCheckpoint(scope, research)));
     expect(new Set(saved.map(({ checkpointId: id }) => id)).size).toBe(1);

@@ -39,7 +39,7 @@ test("an effect is performed once; its answer is what a repeat gets", async () =
   expect(attempts).toHaveLength(1);
 });
 
-test("the record lives as long as the work does, and others are told that it is in flight", async () => {
+test("the record lives as long as the work does, and others get the answer that it is in flight", async () => {
   const scope = openScope();
   const { perform, resolve, attempts } = openWork();
   const running = runEffect(scope, input, perform);
@@ -51,7 +51,7 @@ test("the record lives as long as the work does, and others are told that it is 
   expect(await runEffect(scope, input, perform)).toMatchObject({ outcome: "performed", attempt: 2 });
 });
 
-test("an error leaves the outcome unknown: nobody knows whether it took place before", async () => {
+test("an error leaves the outcome unknown: it may have taken place before", async () => {
   const scope = openScope();
   const { perform, reject, attempts } = openWork();
   reject(new Error("the connection broke"));
@@ -60,7 +60,7 @@ test("an error leaves the outcome unknown: nobody knows whether it took place be
   expect(attempts).toHaveLength(1);
 });
 
-test("work whose record is lost is told so, and its late report is refused", async () => {
+test("work whose record is lost is notified, and its late report is refused", async () => {
   const scope = openScope();
   const { store } = scope;
   const { perform, resolve, attempts } = openWork();

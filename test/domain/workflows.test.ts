@@ -211,7 +211,7 @@ describe("checkpointing", () => {
     expect(await claimRun(scope, { runId: "r", agentId: "b", ttlMs })).toMatchObject({ ok: false, heldBy: "a" });
   });
 
-  test("a holder whose claim lapsed but was not taken goes on with the same token, and holds the run again", async () => {
+  test("a holder whose claim lapsed but was not taken continues with the same token, and holds the run again", async () => {
     const scope = openScope();
     await createRun(scope, { name: "job", runId: "r" });
     const { token } = await claim(scope, "r", "a");
@@ -223,7 +223,7 @@ describe("checkpointing", () => {
     expect(await requireRunView(scope, "r")).toMatchObject({ agentId: "a", token, claimExpiresAtMs: scope.clock.nowMs() + ttlMs });
   });
 
-  test("a replaced holder is told who succeeded it, by name and by token, and changes nothing", async () => {
+  test("a replaced holder gets the name of its successor, by name and by token, and changes nothing", async () => {
     const scope = openScope();
     await createRun(scope, { name: "job", runId: "r" });
     const { token } = await claim(scope, "r", "a");
@@ -236,7 +236,7 @@ describe("checkpointing", () => {
     expect((await scope.store.read({ start: "" }, { limit: 1 })).revision).toBe(before);
   });
 
-  test("two holders of the same name are told apart by token", async () => {
+  test("two holders of the same name are distinguished by token", async () => {
     const scope = openScope();
     await createRun(scope, { name: "job", runId: "r" });
     const { token } = await claim(scope, "r", "a");

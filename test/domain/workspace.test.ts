@@ -52,7 +52,7 @@ describe("a workspace is its repository", () => {
     expect(one.id).not.toBe(other.id);
   });
 
-  test("it stays itself when its folder is renamed and when it goes on", async () => {
+  test("it stays itself when its folder is renamed and when it continues", async () => {
     const at = await scratch();
     const repository = createRepository(at, "before");
     const before = await guess(repository);
@@ -140,7 +140,7 @@ describe("where its history began", () => {
     expect(asked.formerIds).toContain((await fresh(openScope().store, repository)).id);
   });
 
-  test("is asked for again where another repository has taken the place", async () => {
+  test("is requested again where another repository has taken the place", async () => {
     const at = await scratch();
     const scope = openScope();
     const before = await fresh(scope.store, createRepository(at, "engine", "one"));

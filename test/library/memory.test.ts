@@ -107,7 +107,7 @@ describe("the journal of the embedded library", () => {
 });
 
 describe("research in the embedded library", () => {
-  test("research: save, list, load with the text to go on from, and a readable copy beside the file", async () => {
+  test("research: save, list, load with the text to continue from, and a readable copy beside the file", async () => {
     await using holdfast = await openMemory({ store: `sqlite:${join(await temporaryFolder(), "research.db")}` });
     const { research } = holdfast;
     const saved = await research.save({ ...question, openQuestions: ["For writes too?"] });

@@ -129,7 +129,7 @@ test("bodies of 100 MB are refused without being taken", async () => {
   expect((figures["answered 413"] ?? 0) + (figures["answered nothing"] ?? 0)).toBe(large);
 });
 
-test("streams that nobody reads, and some that are flooded, cost little and are closed", async () => {
+test("unread streams, and some that are flooded, cost little and are closed", async () => {
   const figures = await withstand(
     "unread streams",
     async (target, share) => {

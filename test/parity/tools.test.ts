@@ -44,7 +44,7 @@ describe("the story", () => {
     );
   });
 
-  test("is the same story when it is told again", async () => {
+  test("is the same story when it is repeated", async () => {
     const clock = manualClock();
     await tellAgain(new MemoryEngine(clock), clock);
   });

@@ -16,7 +16,7 @@ test("going on again from the same past is always above everything that was give
   }
 });
 
-test("what somebody remembers counts too, and a clock that is wrong is no excuse", () => {
+test("a remembered revision counts too, even if the clock is wrong", () => {
   const ahead = baseAbove(42, 42, now);
   expect(baseAbove(42, ahead + 7, now)).toBeGreaterThan(ahead + 7 + 1_000_000);
   expect(baseAbove(42, 50, 0)).toBeGreaterThan(50 + 1_000_000);

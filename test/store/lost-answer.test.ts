@@ -46,7 +46,7 @@ const increment = (scope: Scope): Promise<number> =>
     finish: ({ value }) => value,
   });
 
-test.each([["before" as const], ["after" as const]])("with a request key a lost answer (%s the effect) is asked for again and has one effect", async (loss) => {
+test.each([["before" as const], ["after" as const]])("with a request key a lost answer (%s the effect) is requested again and has one effect", async (loss) => {
   const { scope, value } = openLossy([loss]);
   expect(await increment(scope("k"))).toBe(1);
   expect(await value()).toBe(1);
@@ -85,7 +85,7 @@ test("after an answer was lost, no refusal of the second try says that nothing w
   expect([tries, await value()]).toEqual([2, 1]);
 });
 
-test("a commit that stood behind one without an answer is refused with it, instead of beginning to wait anew", async () => {
+test("a commit that stood behind one without an answer is refused with it, instead of beginning to wait again", async () => {
   const clock = manualClock();
   let sent = 0;
   const silent: Engine = Object.assign(Object.create(new MemoryEngine(clock)) as Engine, {

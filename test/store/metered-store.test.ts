@@ -130,7 +130,7 @@ test("where the first part's revision is forgotten before the last part is read,
   expect([entries.length, revision, entries.at(-1)?.value]).toEqual([20, 22, "late"]);
 });
 
-test("reads without values reserve nothing; whoever begins to wait holds nothing any more", async () => {
+test("reads without values reserve nothing; a caller that begins to wait holds nothing any more", async () => {
   const { budget, reserved, open } = await openMetered(100_000);
   const { gate, store } = open();
   await store.read(all, { values: false });

@@ -36,7 +36,7 @@ function openStores(max: number) {
   return { clock, engine, process, looks: () => looks };
 }
 
-test("a store takes as many namespaces as it may have; those that are there go on, and all may be read", async () => {
+test("a store takes as many namespaces as it may have; those that are there continue, and all may be read", async () => {
   const { engine, clock, process } = openStores(3);
   await put(openReservedStore(engine, ".system", clock));
   await put(openNamespaceStore(engine, "older", clock));
@@ -99,7 +99,7 @@ test("what another process made counts, and is known", async () => {
   expect((await put(one("b"), "again")).ok).toBe(true);
 });
 
-test("the names are asked for seldom: once for many commits, and of a full store once a second", async () => {
+test("the names are requested seldom: once for many commits, and of a full store once a second", async () => {
   const { process, looks } = openStores(1_000);
   const open = process();
   for (let i = 0; i < 9; i += 1) for (let k = 0; k < 5; k += 1) await put(open(`n${i}`), `k${k}`);

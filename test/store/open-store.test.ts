@@ -38,7 +38,7 @@ test("sqlite: without a file, or in memory, is refused", async () => {
     await expect(openEngine(url), url).rejects.toMatchObject({ code: "invalid_input", message: expect.stringContaining("path of a file") });
 });
 
-test.each(sharedEngines)("looking makes no store on $name: it is not found until somebody writes", async ({ freshUrl }) => {
+test.each(sharedEngines)("looking makes no store on $name: it is not found until a caller writes", async ({ freshUrl }) => {
   const url = await freshUrl();
   const looks = () => openEngine(url, { creates: false });
   await expect(looks()).rejects.toMatchObject({ code: "not_found" });

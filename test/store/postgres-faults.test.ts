@@ -151,7 +151,7 @@ test("a network that goes dead under load ends every call within its deadline, a
   expect([...endings].every((code) => code === "unavailable" || code === "outcome_unknown")).toBe(true);
 });
 
-test("whoever stands still with the namespace's lock loses it after half a deadline, and the others go on", async () => {
+test("a session that is idle with the namespace's lock loses it after half a deadline, and the others continue", async () => {
   const url = freshUrl();
   await using proxy = await FaultProxy.open(own.server.port);
   await using stopped = await openInTime(`${proxy.urlFor(url)}&deadline=2s&pool=1`);
@@ -174,7 +174,7 @@ test("whoever stands still with the namespace's lock loses it after half a deadl
   expect((await storeOf(other).read(everything)).entries).toMatchObject([{ value: 2, version: (entries[0]?.version ?? 0) + 1 }]);
 });
 
-test("a namespace that somebody else keeps locked gives unavailable at the deadline, and nothing was changed", async () => {
+test("a namespace that another session keeps locked gives unavailable at the deadline, and nothing was changed", async () => {
   const url = freshUrl("&deadline=2s");
   await using engine = await openInTime(url);
   await untilDone(storeOf(engine), put("a", 1), { checks: [{ key: "a", is: "absent" }] });

@@ -51,7 +51,7 @@ test("after a replica was promoted that lacked commits, no revision and no versi
   expect((await commit(storeOf(after), put("a", 4))).revision).toBe(base + 2);
 });
 
-test("a store that was put back to an earlier state under a running process goes on above what the process has seen", async () => {
+test("a store that was put back to an earlier state under a running process continues above what the process has seen", async () => {
   const url = await freshPostgresUrl();
   const schema = new URL(url).searchParams.get("schema") as string;
   await using engine = await openPostgresEngine({ url });
@@ -141,7 +141,7 @@ test("a database that was copied on the same server and takes the place of the f
   expect((await commit(storeOf(engine), put("a", 3))).revision).toBeGreaterThan(100_000_000);
 });
 
-test("histories are told apart by what is known of both, and what was known is kept", () => {
+test("histories are distinguished by what is known of both, and what was known is kept", () => {
   const known = historyMark("7/00000001/5", { tableOid: 16_400 });
   expect(isOtherHistory(known, known)).toBe(false);
   for (const other of ["8/00000001/5/16400", "7/00000002/5/16400", "7/00000001/6/16400", "7/00000001/5/16401", "///16401"]) {

@@ -50,7 +50,7 @@ test("a URL without a user names what is missing", async () => {
   });
 });
 
-test("a database that does not exist, a port that nobody listens on and a host without an address are told apart", async () => {
+test("a database that does not exist, a closed port and a host without an address are distinguished", async () => {
   expect(await refusalOf(`postgres://holdfast:holdfast-secret@127.0.0.1:${server.port}/elsewhere`)).toMatchObject({
     code: "store_unsupported",
     hint: expect.stringContaining("createdb"),
@@ -77,7 +77,7 @@ test("a server that is too old is refused with the version that is needed", asyn
   });
 });
 
-test("a role without the right to make the schema is told the grant; with the schema made for it, it works", async () => {
+test("a role without the right to create the schema gets the grant in the error; with the schema made for it, it works", async () => {
   await server.query("CREATE ROLE modest LOGIN PASSWORD 'modest-secret'");
   const url = as("modest", "modest-secret", "?schema=modest_store");
   expect(await refusalOf(url)).toMatchObject({ code: "store_unsupported", hint: expect.stringContaining("CREATE SCHEMA holdfast AUTHORIZATION") });
@@ -107,7 +107,7 @@ test("the least role of the documentation does everything but make tables, and w
   expect((await engine.health(namespace)).warnings).toEqual([]);
 });
 
-test("a role that may only read is told by health which grant lets it write", async () => {
+test("a role that may only read gets from health the grant for writing", async () => {
   const owned = `${server.url}?schema=seen_only`;
   await using owner = await openEngine(owned);
   committed((await commitBatch(owner, [commitOf(put("a"))]))[0]);

@@ -163,7 +163,7 @@ test("what the server refuses because of one namespace is tried with each alone:
   for (const name of names.slice(1)) expect(await engine.read(name, [everything], {})).toMatchObject({ revision: 3, entries: [{ version: 2 }, { version: 1 }] });
 });
 
-test("a namespace that was emptied and made anew by another process is found again; the others do not notice", async () => {
+test("a namespace that was emptied and made again by another process is found again; the others do not notice", async () => {
   const url = freshUrl();
   await using engine = await openPostgresEngine({ url });
   await using other = await openPostgresEngine({ url });
@@ -191,7 +191,7 @@ async function keepingLocked(during: () => Promise<void>): Promise<void> {
   await client.query("ROLLBACK");
 }
 
-test("a namespace that somebody keeps locked waits by itself: the others are written meanwhile, and it goes on when it is free", async () => {
+test("a namespace that another session keeps locked waits by itself: the others are written meanwhile, and it continues when it is free", async () => {
   // Longer than any test runs: nobody gives up.
   await using engine = await openPostgresEngine({ url: freshUrl("&deadline=10m") });
   await commitAll(
@@ -259,7 +259,7 @@ test("a namespace that stays locked is unavailable at the deadline by the clock 
   expect(await valuesOf(patient)).toEqual(names.map(() => 0));
 });
 
-test("processes that write to the same namespaces in other orders, and somebody who locks them in any order, never wait for each other in a circle", async () => {
+test("processes that write to the same namespaces in other orders, and a session that locks them in any order, never wait for each other in a circle", async () => {
   const url = freshUrl();
   const engines = await Promise.all([0, 1, 2].map(() => openPostgresEngine({ url })));
   onTestFinished(async () => void (await Promise.all(engines.map((engine) => engine[Symbol.asyncDispose]()))));

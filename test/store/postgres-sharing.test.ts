@@ -138,7 +138,7 @@ test("processes that take turns see what the other one changed: keys, compaction
   expect((await commit(storeOf(one), put("lease", 4), { checks: [{ key: "lease", is: "absent" }] })).writes).toMatchObject([{ version: 8, existed: false }]);
 });
 
-test("reads of single keys that are asked for at once share a statement, and each has the answer that it would have had alone", async () => {
+test("reads of single keys that are requested at once share a statement, and each has the answer that it would have had alone", async () => {
   const clock = manualClock();
   await using engine = await openPostgresEngine({ url: await freshPostgresUrl(), timeSource: clock });
   const keys = Array.from({ length: 40 }, (_, i) => `k${i}`);
@@ -165,7 +165,7 @@ test("reads of single keys that are asked for at once share a statement, and eac
   expect(theirs).toMatchObject({ status: "rejected", reason: { code: "moved" } });
 });
 
-test("whoever reads after an answered commit sees it, however many others read at the same time", async () => {
+test("a read after an answered commit sees it, however many others read at the same time", async () => {
   const url = await freshPostgresUrl();
   await using writer = await openPostgresEngine({ url });
   await using reader = await openPostgresEngine({ url });

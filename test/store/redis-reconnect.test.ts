@@ -25,7 +25,7 @@ const open = async (server: RedisServer, query = "", log: Log = silentLog): Prom
 /** Where a leap ends, the time says. */
 const isLeap = (revision: number): boolean => revision > 100_000_000_000;
 
-test("a Redis with appendfsync always that is killed and started again goes on where it was, with its scripts loaded anew", async () => {
+test("a Redis with appendfsync always that is killed and started again continues where it was, with its scripts loaded again", async () => {
   await using server = await startRedis();
   await using opened = await open(server);
   const { engine, store } = opened;
@@ -211,7 +211,7 @@ test("a watcher in another process's place hears of every commit as it is writte
   stop.abort();
 });
 
-test("a watcher goes on after a restart without gap or repeat", async () => {
+test("a watcher continues after a restart without gap or repeat", async () => {
   await using server = await startRedis();
   await using writer = await open(server);
   await using reader = await open(server);

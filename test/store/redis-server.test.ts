@@ -274,7 +274,7 @@ async function portOf(server: Server): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-test("a server without TLS, another program on the port and one that says nothing are each told apart, long before the deadline", async () => {
+test("a server without TLS, another program on the port and one that says nothing are each distinguished, long before the deadline", async () => {
   await using server = await startRedis();
   const http = await portOf(createHttpServer((_, response) => void response.end("hello")));
   const greets = await portOf(createServer((socket) => void socket.on("error", () => {}).write("SSH-2.0-Something\r\n")));
@@ -317,7 +317,7 @@ test("a script that leaves a store open ends by itself, one that closes it or on
   await watching.ended();
 });
 
-test("a namespace whose standing was removed by somebody is damaged, and a commit to it changes nothing", async () => {
+test("a namespace whose state was removed by another program is damaged, and a commit to it changes nothing", async () => {
   await using server = await startRedis();
   {
     await using engine = await openRedisEngine({ url: at(server) });

@@ -72,7 +72,7 @@ test("a cluster: every namespace on the node of its slot, found again after slot
   }
 });
 
-test("sentinels: after a failover the new primary is found, and its history goes on above everything that was given", async () => {
+test("sentinels: after a failover the new primary is found, and its history continues above everything that was given", async () => {
   await using group = await startSentinel();
   await using engine = await openRedisEngine({ url: `${group.url}?deadline=8s&wait_replicas=1` });
   const store = openNamespaceStore(engine, "n", systemClock);

@@ -108,7 +108,7 @@ test("a range is filtered by what its ends do not share, never by half a charact
   expect(filterOf({ start: "k", end: "k\0" })).toEqual(["=", "k", "", ""]);
 });
 
-test("the documents name exactly the rights that are asked for", () => {
+test("the documents name exactly the rights that are requested", () => {
   expect(readFileSync(join(import.meta.dirname, "..", "..", "docs", "engines.md"), "utf8")).toContain(`ACL SETUSER holdfast on >PASSWORD ${neededRights("holdfast:")}\n`);
 });
 

@@ -266,7 +266,7 @@ test("a backup put in the store's place, and a copy elsewhere, are not taken for
   expect(await revisionOf(path)).toBe(5);
 });
 
-test("a namespace that was cleared begins anew without being taken for a loss", async () => {
+test("a namespace that was cleared starts again without being taken for a loss", async () => {
   const path = join(await temporaryFolder(), "store.db");
   {
     await using engine = await openSqliteEngine({ path });

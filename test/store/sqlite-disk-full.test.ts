@@ -31,7 +31,7 @@ function fillUp(path: string): void {
   }
 }
 
-test("a full disk refuses the commit whole, reads go on, and freed space heals it without a restart", async (context) => {
+test("a full disk refuses the commit whole, reads continue, and freed space heals it without a restart", async (context) => {
   const folder = await mountSmallDisk();
   if (folder === undefined) return context.skip("mounting a small disk needs root");
   await using engine = await openSqliteEngine({ path: join(folder, "store.db") });

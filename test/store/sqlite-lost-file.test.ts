@@ -241,7 +241,7 @@ interface Told {
   readonly endedMs: number;
 }
 
-test("two processes never both hold a lease: whoever had the removed file is refused once another began a new one", async () => {
+test("two processes never both hold a lease: the one with the removed file is refused once the other began a new one", async () => {
   const folder = await temporaryFolder();
   for (let round = 0; round < 2; round += 1) {
     const path = join(folder, `store-${round}.db`);

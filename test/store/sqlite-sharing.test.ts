@@ -93,7 +93,7 @@ test("a commit in another process is heard of by file notification, without wait
   await worker.ended();
 });
 
-test("changes are heard also after the signal file was deleted, and nobody hears after the last listener left", async () => {
+test("changes are noticed even after the signal file was deleted, and not after the last listener left", async () => {
   const { path, engine } = await openShared();
   const other = await openSqliteEngine({ path });
   let notifications = 0;

@@ -77,7 +77,7 @@ test("without a fault everything passes in both directions, is counted, and a po
   await expect.poll(() => proxy.openConnections).toBe(0);
 });
 
-test("a black hole takes new connections and answers nobody; what lost bytes is reset when it heals, and what lost none goes on", async () => {
+test("a black hole accepts new connections and answers none; connections that lost bytes are reset when it heals, others continue", async () => {
   const { echo, proxy, client } = await openPath();
   const silent = await openClient(proxy.port);
   await proxy.set({ kind: "black-hole" });
@@ -152,7 +152,7 @@ test("a delay holds every piece back and keeps their order", async () => {
   expect(performance.now() - startedMs).toBeGreaterThanOrEqual(119);
 });
 
-test("nobody listens while it refuses; afterwards it listens on the same port", async () => {
+test("the port is closed while it refuses; afterwards it listens on the same port", async () => {
   const { proxy, client } = await openPath();
   await proxy.set({ kind: "refuse" });
   expect(await client.over).toBe("ECONNRESET");

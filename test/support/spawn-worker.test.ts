@@ -11,14 +11,14 @@ interface Echo {
 }
 
 describe("a worker process", () => {
-  test("says back line by line what it is told, under the Node it was given", async () => {
+  test("repeats its input line by line, under the given Node", async () => {
     const worker = spawnWorker<Echo>("echo", "first", { node: process.execPath });
     worker.send("line\nbreak \u2028 \ud800");
     expect(await worker.next()).toMatchObject({ said: "first", node: process.version });
     expect((await worker.next()).said).toBe("line\nbreak \u2028 \ud800");
   });
 
-  test("stands still while it is paused and goes on when it is resumed", async () => {
+  test("makes no progress while it is paused, and continues when it is resumed", async () => {
     const worker = spawnWorker<Echo>("echo", "before");
     await worker.next();
     worker.pause();

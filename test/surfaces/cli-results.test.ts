@@ -124,7 +124,7 @@ describe("results are sentences", () => {
     expect(await refused("workflow", "claim")).toBe("holdfast: No run can be claimed now.\n");
   });
 
-  test("health is told in sentences that fit the terminal; figures for programs are left to --json", async () => {
+  test("health is printed in sentences that fit the terminal; figures for programs are left to --json", async () => {
     const { run } = onTerminal(60);
     await run(["set", "k", "1"]);
     const { stdout } = await run(["health"]);

@@ -33,7 +33,7 @@ describe("watch", () => {
     ]);
   });
 
-  test("a prefix ends with a star, --after goes on where an earlier watch ended", async () => {
+  test("a prefix ends with a star, --after continues where an earlier watch ended", async () => {
     const { run } = openCommandLine();
     for (const key of ["a/1", "a/2", "b/1", "a/3"]) await run(["set", key, "1"]);
     const { stdout } = await run(["watch", "a/*", "--after", "1", "--count", "2", "--json"]);

@@ -259,7 +259,7 @@ describe("who acts", () => {
     expect(await json("workflow", "checkpoint", String(run_id), "2", "x", "--agent", "other")).toMatchObject({ error: { code: "claim_held" } });
   });
 
-  test("whoever is refused as another holder is told who they are", async () => {
+  test("a caller that is refused as another holder gets its own name as holder", async () => {
     const { run, json } = openCommandLine();
     await run(["lease", "acquire", "deploy", "--agent", "other"]);
     expect(await run(["lease", "renew", "deploy"])).toMatchObject({

@@ -193,7 +193,7 @@ describe("the pre-compact hook", () => {
     expect(JSON.parse((await startExecutable(built.main, ["checkpoint", "--json"], { env, cwd: join(project, "..", "clone") }).finished).stdout).meta.workspace.id).toBe(ids);
   });
 
-  test("tells of the folder's repository, also when started by a git that works on another", async () => {
+  test("reports the folder's repository, also when started by a git that works on another", async () => {
     const other = join(project, "..", "other");
     execFileSync("git", ["init", "--quiet", "--initial-branch", "other", other], { env });
     writeFileSync(join(other, "theirs.ts"), "");

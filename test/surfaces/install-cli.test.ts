@@ -106,7 +106,7 @@ describe("the executable", () => {
     for (const client of ["cursor", "claude-desktop"]) expect((await run("uninstall", client, "--yes")).code).toBe(0);
   });
 
-  test("hooks keep to what the server was told about writing: where, how long, and whether at all", async () => {
+  test("hooks follow the server's settings for writing: where, how long, and whether at all", async () => {
     const { stdout } = await run("install", "claude-code", "--dry-run", "--json", "--profile", "coding", "--journal-age", "30d", "--read-only", "--namespace", "team");
     const hooks = JSON.parse(stdout).changes.find(({ what }: { what: string }) => what === "hooks").diff;
     expect(hooks).toContain(`${built.main} hook pre-compact --namespace team --journal-age 30d --read-only"`);

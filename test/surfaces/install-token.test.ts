@@ -62,7 +62,7 @@ describe("a server elsewhere, which wants a token", () => {
     expect(await machine.tree()).toEqual(before);
   });
 
-  test.each(references)("%s: a variable that is named takes the place of the reference, and stays when nobody names one", async (client, reference) => {
+  test.each(references)("%s: a variable that is named takes the place of the reference, and stays if none is named", async (client, reference) => {
     const machine = await openMachine();
     const named = JSON.parse(JSON.stringify(reference).replace("HOLDFAST_TOKEN", "TEAM_TOKEN"));
     await install(machine, { client, http });
@@ -80,7 +80,7 @@ describe("a server elsewhere, which wants a token", () => {
     }
   });
 
-  test.each(references)("%s loses the reference where none is asked for, and no header of the user's", async (client, reference) => {
+  test.each(references)("%s loses the reference if none is requested, and no header of the user's", async (client, reference) => {
     const machine = await openMachine();
     const { path, entry } = await install(machine, { client, http });
     expect(entry).toMatchObject(reference);
@@ -129,7 +129,7 @@ describe("a server elsewhere, which wants a token", () => {
     expect(existsSync(join(machine.places.home, ".claude", "settings.json"))).toBe(false);
   });
 
-  test("Claude Desktop starts the bridge, and is told where a token can be when it needs one", async () => {
+  test("Claude Desktop starts the bridge, and the user learns where a token can be if it needs one", async () => {
     const args = ["/srv/holdfast/dist/main.js", "connect"];
     const local = await install(await openMachine(), { client: "claude-desktop", http: "http://127.0.0.1:8000/mcp" });
     expect(local.entry).toEqual({ command: "/opt/node", args: [...args, "http://127.0.0.1:8000/mcp"] });
@@ -139,7 +139,7 @@ describe("a server elsewhere, which wants a token", () => {
     expect(notes).toContain("run the command again with --token-file FILE");
   });
 
-  test("Zed, which reads no references, is given the address, and the user is told what to do", async () => {
+  test("Zed, which reads no references, gets the address, and the user learns what to do", async () => {
     const { entry, notes } = await install(await openMachine(), { client: "zed", http });
     expect(entry).toEqual({ url: http });
     expect(notes).toContain("run the command again with --token-file FILE");

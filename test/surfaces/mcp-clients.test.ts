@@ -393,7 +393,7 @@ describe.each(eras)("the SDK's own client in the %s era", (era) => {
     expect(told).toEqual([]);
   });
 
-  test("may subscribe to many resources, and is told where it ends", async () => {
+  test("may subscribe to many resources, and gets the limit when it exceeds it", async () => {
     await using session = await connectClient(era);
     const { client } = session;
     const uris = Array.from({ length: subscribedUrisMax }, (_, i) => `holdfast://state/${i}`);

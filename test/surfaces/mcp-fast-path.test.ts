@@ -90,7 +90,7 @@ const conversations: Record<string, Conversation> = {
 };
 
 describe.each(eras)("a connection of the %s era", (era) => {
-  test("refuses a revision that nobody speaks, whenever it is named", async () => {
+  test("refuses an unknown revision, whenever it is named", async () => {
     await using connection = openRaw({ clock: manualClock() });
     await shakeHands(connection, era);
     await connection.request("tools/list", paramsFor(era));

@@ -104,7 +104,7 @@ describe("list_state", () => {
     expect(await keysOf("nothing%")).toEqual([]);
   });
 
-  test("a page is bounded, and its cursor goes on without loss or repetition", async () => {
+  test("a page is bounded, and its cursor continues without loss or repetition", async () => {
     const { call } = openTools();
     await Promise.all(Array.from({ length: 250 }, (_, i) => call("force_set_state", { key: `k${i}`, value: "1" })));
     const seen: string[] = [];

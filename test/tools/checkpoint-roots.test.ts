@@ -35,7 +35,7 @@ describe("a client's roots", () => {
     expect(connection.lines.filter((line) => line.includes("roots/list"))).toHaveLength(1);
   });
 
-  test("are asked for again when the client says that they changed", async () => {
+  test("are requested again when the client says that they changed", async () => {
     const at = await realpath(await temporaryFolder());
     const [one, other] = [createRepository(at, "one"), createRepository(at, "other")];
     await using connection = await connected("/", { listChanged: true });

@@ -74,7 +74,7 @@ describe("save", () => {
     expect(brief.formattedOutput).toMatch(/Kept until \d{4}-/);
   });
 
-  test("keeps entries as long as the server was told, unless the call says otherwise", async () => {
+  test("keeps entries as long as the server's setting says, unless the call says otherwise", async () => {
     const tools = openTools({ server: { journalTtlMs: 60_000 } });
     await tools.call("checkpoint", { description: "default" });
     await tools.call("checkpoint", { description: "longer", ttl_days: 1 });

@@ -33,7 +33,7 @@ describe("a worker of the State Sidecar, which names itself only when it claims"
     expect((await call("workflow_status", { run_id })).claim_expires_at).not.toBeNull();
   });
 
-  test("is told when it was replaced, and changes nothing", async () => {
+  test("gets an error after it was replaced, and changes nothing", async () => {
     const { call, fails, base, clock } = openSidecar();
     const { run_id } = await call("workflow_create", { name: "nightly" });
     await call("workflow_claim", { run_id, agent_id: "worker-1", ttl_seconds: 1 });
@@ -42,7 +42,7 @@ describe("a worker of the State Sidecar, which names itself only when it claims"
     expect(await fails("workflow_checkpoint", { run_id, step: 1, output: 1 })).toMatchObject({ code: "claim_lost", details: { successor: "worker-2" } });
   });
 
-  test("is nobody on another connection, and after it gave the run back", async () => {
+  test("is unknown on another connection, and after it gave the run back", async () => {
     const { call, base } = openSidecar();
     const { run_id } = await call("workflow_create", { name: "nightly" });
     await call("workflow_claim", { run_id, agent_id: "worker-1" });
@@ -89,7 +89,7 @@ describe("a worker of the State Sidecar, which names itself only when it claims"
       "still held it": async () => {},
     };
 
-    test.each(Object.keys(returns))("is known again after it %s and claimed anew; a successor is not taken for it", async (way) => {
+    test.each(Object.keys(returns))("is known again after it %s and claimed again; a successor is not taken for it", async (way) => {
       const tools = openTools(remote);
       const { call, fails } = tools;
       const { run_id } = await call("workflow_create", { name: "nightly" });
@@ -120,7 +120,7 @@ describe("a worker of the State Sidecar, which names itself only when it claims"
       expect(await call("workflow_checkpoint", { run_id: run.runId, step: 2, output: 2 })).toMatchObject({ ok: true, last_step: 2 });
     });
 
-    test("is not known to a principal that only extended somebody's claim under the same name", async () => {
+    test("is not known to a principal that only extended another's claim under the same name", async () => {
       const { base, call } = openTools(remote);
       const { run_id } = await call("workflow_create", { name: "nightly" });
       await call("workflow_claim", { run_id, agent_id: "worker-1" });

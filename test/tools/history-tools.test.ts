@@ -53,7 +53,7 @@ describe("history_log", () => {
     expect(entry.cut).toBeUndefined();
   });
 
-  test("runs and leases are told in the words of the tools", async () => {
+  test("runs and leases are described in the words of the tools", async () => {
     const { call } = openTools();
     const { run_id } = await call("workflow_create", { name: "w", tags: { a: "b" } });
     await call("workflow_claim", { run_id, agent_id: "ada" });
@@ -120,7 +120,7 @@ describe("history_log", () => {
     expect(await keys({ after_revision: 2 })).toEqual(["b", "a/s"]);
   });
 
-  test("shows 10 records unless asked otherwise, and the cursor goes on to the oldest, also within one revision", async () => {
+  test("shows 10 records unless asked otherwise, and the cursor continues to the oldest, also within one revision", async () => {
     const { call } = openTools();
     await call("state_commit", { writes: Array.from({ length: 15 }, (_, i) => ({ key: `k${String(i).padStart(2, "0")}`, value: i })) });
     const first = await call("history_log");
@@ -132,7 +132,7 @@ describe("history_log", () => {
     expect([...first.entries, ...second.entries].map(({ key }: Entry) => key)).toEqual(Array.from({ length: 15 }, (_, i) => `k${String(14 - i).padStart(2, "0")}`));
   });
 
-  test("large values end the page early, and the cursor goes on", async () => {
+  test("large values end the page early, and the cursor continues", async () => {
     const { call } = openTools();
     for (let i = 0; i < 6; i += 1) await call("state_set", { key: "k", value: `${i}${"x".repeat(1_000_000)}` });
     const seen: number[] = [];
@@ -146,7 +146,7 @@ describe("history_log", () => {
     expect(seen).toEqual([6, 5, 4, 3, 2, 1]);
   });
 
-  test("the cursor goes on within a revision whose old values are many times an answer", async () => {
+  test("the cursor continues within a revision whose old values are many times an answer", async () => {
     const { call } = openTools();
     const keys = Array.from({ length: 8 }, (_, i) => `k${i}`);
     for (const key of keys) await call("state_set", { key, value: `${key}${"x".repeat(500_000)}` });

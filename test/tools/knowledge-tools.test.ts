@@ -111,7 +111,7 @@ describe("knowledge", () => {
     expect((await call("recall_knowledge", { query: "where can the children swim in a pool with warm water this summer" })).items).toEqual([]);
   });
 
-  test("what did not fit max_tokens is told, also to who reads the text", async () => {
+  test("items that did not fit max_tokens are counted, in the text too", async () => {
     const { call } = openTools();
     await call("save_knowledge", { id: "long", content: `Deploys need the VPN. ${"Reason follows reason. ".repeat(50)}`, keywords: ["deploy"] });
     const answer = await call("recall_knowledge", { query: "deploy", max_tokens: 50 });

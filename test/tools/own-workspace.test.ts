@@ -87,7 +87,7 @@ describe("runs and leases belong to the workspace they were created in", () => {
     expect(looked).toBe(1);
   });
 
-  test("a folder that cannot be read keeps nobody from a lease, and is looked at again", async () => {
+  test("a folder that cannot be read does not prevent a lease, and is checked again", async () => {
     const { surroundingsOf, folderOf, store } = await openProjects();
     const surroundings = surroundingsOf(folderOf.engine);
     let broken = true;

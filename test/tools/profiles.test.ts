@@ -27,7 +27,7 @@ describe("profiles", () => {
     for (const family of ["state", "workflow", "lease", "effects", "journal", "knowledge", "resume"]) expect(families).toContain(family);
   });
 
-  test("a toolset that is asked for by name comes whole, unless a profile is named too", () => {
+  test("a toolset that is requested by name comes whole, unless a profile is named too", () => {
     expect(namesOf({ toolsets: ["session"] })).toEqual(["session_save", "session_restore"]);
     expect(namesOf({ toolsets: ["workflow"] })).toContain("workflow_status");
     expect(() => selectTools({ profile: "default", toolsets: ["session"] })).toThrow("no tool is in the profile default and in the toolsets session");

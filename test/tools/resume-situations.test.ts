@@ -45,7 +45,7 @@ describe("what agents find when they come back", () => {
     for (const { name, tokensMax, resume } of measured) expect([name, resume.tokens <= tokensMax * tolerated]).toEqual([name, true]);
   });
 
-  test("a call takes four rounds of reading at most; a hook, which starts anew, one more to find its workspace", () => {
+  test("a call takes four rounds of reading at most; a hook, which starts again, one more to find its workspace", () => {
     const roundsMax = new Map(situations.map(({ name, ask }) => [name, "hook" in ask ? 5 : 4]));
     for (const { name, rounds } of measured) expect([name, rounds <= (roundsMax.get(name) as number)]).toEqual([name, true]);
   });

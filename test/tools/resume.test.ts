@@ -39,7 +39,7 @@ async function interrupted(): Promise<TestTools> {
 }
 
 describe("resume", () => {
-  test("one call has everything that is needed to go on", async () => {
+  test("one call has everything that is needed to continue", async () => {
     const tools = await interrupted();
     const answer = await tools.call("resume", here({ agent_id: "me" }));
     for (const words of [
@@ -87,14 +87,14 @@ describe("resume", () => {
     expect((await tools.call("resume", here())).text).toContain("evidence, not instructions");
   });
 
-  test("without agent_id it shows everybody's open work", async () => {
+  test("without agent_id it shows all agents' open work", async () => {
     const { text, items } = await (await interrupted()).call("resume", here());
     expect(text).toContain("wf-theirs");
     expect(text).toContain("me holds lease deploy");
     expect(items).toMatchObject({ runs: 2, leases: 1 });
   });
 
-  test("a run whose claim lapsed while its agent was away is its own to claim again, and free to everybody else, until somebody takes it", async () => {
+  test("a run whose claim lapsed while its agent was away is its own to claim again, and free to all others, until one takes it", async () => {
     const tools = await interrupted();
     tools.clock.advance(3_600_000);
     const lapsed = await tools.call("resume", here({ agent_id: "me" }));
@@ -181,7 +181,7 @@ describe("resume", () => {
     expect(text).toContain("Ours is the queue");
   });
 
-  test("a note for every workspace does not pass for the last work here, and is told beside it", async () => {
+  test("a note for every workspace does not pass for the last work here, and is shown beside it", async () => {
     const tools = await interrupted();
     await tools.call("checkpoint", { workspace: "site", description: "Node 24 is on all machines", global: true });
     const { text } = await tools.call("resume", here());

@@ -108,7 +108,7 @@ const innocent: readonly string[] = [
 
 const shown = (text: string, found: readonly FoundSecret[]): readonly [string, string][] => found.map(({ kind, start, end }) => [kind, text.slice(start, end)]);
 
-describe("secrets are told by their looks", () => {
+describe("secrets are recognized by their shape", () => {
   test.each(planted)("%s: %s", (kind, text, secret = text) => {
     for (const [before, after] of [
       ["", ""],

@@ -37,12 +37,12 @@ describe("a replaced worker changes nothing", () => {
     expect(await call("workflow_status", { run_id: "r" })).toMatchObject({ status: "claimed", agent_id: "b" });
   });
 
-  test("nor does somebody who never held the run and gives a name", async () => {
+  test("nor does a caller that never held the run and gives a name", async () => {
     const { fails } = await takenOver();
     expect((await fails("workflow_finish", { run_id: "r", status: "cancelled", agent_id: "c" })).code).toBe("claim_held");
   });
 
-  test("cancelling without a name stops a run whoever holds it; its holder may cancel by name", async () => {
+  test("cancelling without a name stops a run of any holder; its holder may cancel by name", async () => {
     const first = await takenOver();
     expect(await first.call("workflow_finish", { run_id: "r", status: "cancelled" })).toMatchObject({ ok: true, status: "cancelled" });
     const second = await takenOver();
@@ -71,7 +71,7 @@ describe("finishing a run again", () => {
 });
 
 describe("a claim that lapsed", () => {
-  test("is nobody's: the run names whose it was, until somebody takes it", async () => {
+  test("has no holder: the run names the last one, until another takes it", async () => {
     const { call, clock } = openTools();
     await call("workflow_create", { name: "job", run_id: "r" });
     await call("workflow_claim", { run_id: "r", agent_id: "a", ttl_seconds: 5 });
@@ -133,7 +133,7 @@ describe("waiting for a newer version", () => {
     }
   });
 
-  test("for a key that was gone before goes on until it is there again", async () => {
+  test("for a key that was gone before continues until it is there again", async () => {
     const { call } = openTools();
     await call("state_set", { key: "k", value: 1 });
     await call("state_delete", { key: "k" });
@@ -144,7 +144,7 @@ describe("waiting for a newer version", () => {
   });
 });
 
-test("whoever joins the line while the one before it takes the lease is not overtaken by newcomers", async () => {
+test("a waiter that joins while the first one takes the lease is not overtaken by newcomers", async () => {
   const scope = openScope();
   const { engine, clock } = scope;
   const other = openNamespaceStore(engine, "test", clock);

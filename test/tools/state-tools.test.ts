@@ -261,7 +261,7 @@ describe("state_list", () => {
     expect((await call("state_list", { cursor: page.cursor })).keys).toHaveLength(1);
   });
 
-  test("large values end the page early instead of making an unbounded answer, and the cursor goes on", async () => {
+  test("large values end the page early instead of making an unbounded answer, and the cursor continues", async () => {
     const { call } = openTools();
     const large = "x".repeat(225_000);
     for (let i = 0; i < 12; i += 1) await call("state_set", { key: `k${String(i).padStart(2, "0")}`, value: large });

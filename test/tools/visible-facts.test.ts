@@ -4,7 +4,7 @@ import { openNamespaceStore } from "../../src/store/namespace-store.ts";
 import { visibleFacts } from "../../src/tools/visible-facts.ts";
 import { engines } from "../support/engines.ts";
 
-test.each(engines)("what is told of one namespace does not change with what others do in theirs, on $name", async ({ freshUrl, openOnClock }) => {
+test.each(engines)("the facts of one namespace do not change with others' work in theirs, on $name", async ({ freshUrl, openOnClock }) => {
   await using engine = await openOnClock(await freshUrl(), systemClock);
   const write = (namespace: string, i: number) =>
     openNamespaceStore(engine, namespace, systemClock).commit({ writer: "tester", writes: [{ op: "put", key: `state/${i}`, value: "x".repeat(50_000) }] });

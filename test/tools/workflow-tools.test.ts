@@ -79,7 +79,7 @@ describe("workflow_claim", () => {
     expect(await call("workflow_resume", { run_id })).toMatchObject({ last_step: 1, step_outputs: { "1": "one" }, meta: { agent_id: "bob", attempts: 2 } });
   });
 
-  test("a holder whose claim lapsed but was not taken may go on", async () => {
+  test("a holder whose claim lapsed but was not taken may continue", async () => {
     const { call, clock } = openTools();
     const { run_id } = await call("workflow_create", { name: "w" });
     await call("workflow_claim", { run_id, agent_id: "ada", ttl_seconds: 10 });
@@ -127,7 +127,7 @@ describe("a claim is a lease on workflow/<run_id>", () => {
 });
 
 describe("workflow_checkpoint", () => {
-  test("an unclaimed run takes steps from nobody in particular and stays claimable", async () => {
+  test("an unclaimed run takes steps from callers without a claim and stays claimable", async () => {
     const { call } = openTools();
     const { run_id } = await call("workflow_create", { name: "w" });
     expect(await call("workflow_checkpoint", { run_id, step: 0, output: null })).toEqual({ ok: true, run_id, step: 0, last_step: 0 });

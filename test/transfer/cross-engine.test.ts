@@ -18,7 +18,7 @@ const pairs = engines.flatMap((from) => engines.map((to) => [from, to] as const)
 const runsOf = (from: EngineUnderTest, to: EngineUnderTest): number => (from.isServer || to.isServer ? 5 : 20);
 
 for (const [from, to] of pairs) {
-  test(`any history moved from ${from.name} arrives whole and goes on alike on ${to.name}`, async () => {
+  test(`any history moved from ${from.name} arrives whole and continues alike on ${to.name}`, async () => {
     const clock = manualClock();
     const startMs = clock.nowMs();
     await using source = await from.openOnClock(await from.freshUrl(), clock);

@@ -193,7 +193,7 @@ describe("an import", () => {
     );
   });
 
-  test("brings both namespaces, or one under another name; and goes on exactly where they stood", async () => {
+  test("brings both namespaces, or one under another name; and continues exactly where they stood", async () => {
     await fill();
     await here("export", file);
     const copy = `sqlite:${join(folder, "copy.db")}`;

@@ -32,7 +32,7 @@ describe("what is here already", () => {
     expect(await tools.call("session_restore", { session_id: "s-1" })).toMatchObject({ context: { mine: true } });
   });
 
-  test("is the same run when work on it went on here", async () => {
+  test("is the same run when work on it continued here", async () => {
     (await sidecarStore(join(folder, "s.db"))).close();
     await bringIn(tools, join(folder, "s.db"));
     await tools.call("workflow_checkpoint", { run_id: "wf-40d045ac5239", step: 9, output: "on" });
@@ -41,7 +41,7 @@ describe("what is here already", () => {
     expect(await tools.call("workflow_status", { run_id: "wf-40d045ac5239" })).toMatchObject({ last_step: 9 });
   });
 
-  test("is another run when the original went on there", async () => {
+  test("is another run when the original continued there", async () => {
     const database = await sidecarStore(join(folder, "s.db"));
     await bringIn(tools, join(folder, "s.db"));
     database.exec("UPDATE step_outputs SET output_json = '{\"moved\": 7}' WHERE run_id = 'wf-40d045ac5239' AND step = 3");
@@ -74,7 +74,7 @@ describe("a run with more steps than one commit carries", () => {
     expect(Object.keys(step_outputs)).toHaveLength(10);
   });
 
-  test("cannot be seen half, and an import that was cut short goes on where it stopped", async () => {
+  test("cannot be seen half, and an import that was cut short continues where it stopped", async () => {
     const path = await longRun();
     const clock = manualClock();
     const engine = new MemoryEngine(clock);
@@ -98,7 +98,7 @@ describe("a run with more steps than one commit carries", () => {
 });
 
 describe("a damaged or strange database", () => {
-  test("that is none, is cut off, or is somebody else's is refused with the reason and nothing is written", async () => {
+  test("that is none, is cut off, or is another program's is refused with the reason and nothing is written", async () => {
     await writeFile(join(folder, "text.db"), "hello, this is no database at all");
     await expect(bringIn(tools, join(folder, "text.db"), { from: "sidecar" })).rejects.toMatchObject({
       code: "invalid_input",

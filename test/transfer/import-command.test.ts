@@ -35,7 +35,7 @@ test("asks on a terminal and takes only a yes", async () => {
   expect((await run(["import", path], { stdin: ["y\n"] })).stdout).toContain("Imported 7;");
 });
 
-test("needs --yes where nobody can be asked, and names it", async () => {
+test("requires --yes if stdin is not a terminal, and names it", async () => {
   const { run } = openCommandLine();
   expect(await run(["import", path])).toMatchObject({ code: 2, stderr: expect.stringContaining("--yes: is required") });
   expect((await run(["import", path, "--json"])).stdout).toContain('"code":"invalid_input"');

@@ -75,7 +75,7 @@ test("chooses namespaces, copies instead of moving, and shows a plan without mak
   expect(await holdfast("migrate", from, to, "--namespace", "team-c")).toMatchObject({ code: 3, stderr: expect.stringContaining("It has default, team-b.") });
 });
 
-test("a broken-off one is seen in the plan, goes on, or is undone", async () => {
+test("a broken-off one is seen in the plan, continues, or is undone", async () => {
   await sealOf(from, "team-b", { state: "moving", by: "a", to });
   const progress = { by: `migration of "team-b" from ${from}`, compacted: 0, base: 0, stage: "log", log: 0, requestsMs: 0 };
   await sealOf(to, "team-b", { state: "filling", progress });
@@ -89,7 +89,7 @@ test("a broken-off one is seen in the plan, goes on, or is undone", async () => 
   expect(await holdfast("migrate", from, to)).toMatchObject({ code: 0 });
 });
 
-test("stopped by Ctrl-C it says how to go on, and the source is open", async () => {
+test("stopped by Ctrl-C it says how to continue, and the source is open", async () => {
   let stops = 0;
   // At once, and then after ever more turns of the event loop: what is asserted holds at every moment, and the first one comes before the end.
   for (const turns of [0, 1, 2, 4, 8, 16, 32, 64]) {

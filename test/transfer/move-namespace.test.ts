@@ -115,7 +115,7 @@ describe("broken off", () => {
     }
   });
 
-  test("and the source compacted meanwhile: it begins anew instead of mixing two pasts", async () => {
+  test("and the source compacted meanwhile: it begins again instead of mixing two pasts", async () => {
     const { clock, source, destination } = await openPair(1_200);
     await expect(moveNamespace(moveOptions(source, dying(destination, { left: 4 }), clock))).rejects.toThrow("killed");
     clock.advance(100_000);

@@ -76,7 +76,7 @@ async function expectWhole({ source, write }: Stores, destination: Engine, moved
 }
 
 describe("while a mover has stopped the writers", () => {
-  test("an export or a backup reads beside it and lets nobody write", async () => {
+  test("an export or a backup reads at the same time and admits no writer", async () => {
     const stores = await openStores();
     const { source, snapshot, write, sealOf, toD1, d1 } = stores;
     const during: unknown[] = [];
@@ -173,7 +173,7 @@ describe("while a mover has stopped the writers", () => {
     expect((await openNamespaceStore(d1, namespace, stores.clock).read({ start: "kept", end: "kept~" })).entries).toHaveLength(1);
   });
 
-  test("and a server forgot that for a moment, in which somebody wrote: it is noticed, and the source goes on with that write", async () => {
+  test("and a server forgot that for a moment, in which a caller wrote: it is noticed, and the source continues with that write", async () => {
     const { toD1, source, d1, write, sealOf, clock } = await openStores();
     const forgetful = justBefore(toD1, "moved", async () => {
       const seal = await sealOf(source);
@@ -265,7 +265,7 @@ describe("undoing and finishing act only on what is theirs:", () => {
     expect([await d1.namespaces(), await write("goes on")]).toEqual([[], true]);
   });
 
-  test("broken off at any of its steps, undoing goes on, and at none of them are there two open stores", async () => {
+  test("broken off at any of its steps, undoing continues, and at none of them are there two open stores", async () => {
     for (let steps = 0; ; steps += 1) {
       const stores = await openStores();
       const { toD1, source, d1, write } = stores;
@@ -293,7 +293,7 @@ describe("undoing and finishing act only on what is theirs:", () => {
     }
   });
 
-  test.each(["moving", "moved"] as const)("undone by somebody just before it seals the source as %s, a migration stops and the source is open", async (state) => {
+  test.each(["moving", "moved"] as const)("undone by another process just before it seals the source as %s, a migration stops and the source is open", async (state) => {
     const { toD1, d1, write } = await openStores();
     const options = justBefore(toD1, state, async () => {
       expect(await undoMove(toD1)).toBe("undone");
@@ -303,7 +303,7 @@ describe("undoing and finishing act only on what is theirs:", () => {
     expect([await d1.namespaces(), await write("and on")]).toEqual([[], true]);
   });
 
-  test("undone by somebody between its last two steps, it does not open what is empty", async () => {
+  test("undone by another process between its last two steps, it does not open what is empty", async () => {
     const { toD1, d1, write } = await openStores();
     const slow = override(d1, {
       seal: async (name, seal, expected) => {
@@ -316,7 +316,7 @@ describe("undoing and finishing act only on what is theirs:", () => {
   });
 });
 
-test("a destination that somebody begins to use just before it is sealed is left to them", async () => {
+test("a destination that another caller begins to use just before it is sealed is left alone", async () => {
   const { toD1, d1, write, sealOf, source } = await openStores();
   const used = override(d1, {
     seal: async (...args) => {

@@ -53,7 +53,7 @@ describe("the sidecar's store, as the sidecar wrote it", () => {
     expect(await tools.call("state_get", { key: "short" })).toMatchObject({ found: false });
   });
 
-  test("gives runs with steps, tags and times, and whoever comes next can go on", async () => {
+  test("gives runs with steps, tags and times, and the next worker can continue", async () => {
     expect((await bringIn(tools, path)).kinds.run).toMatchObject({ new: 4 });
     const resumed = await tools.call("workflow_resume", { run_id: "wf-40d045ac5239" });
     expect(resumed).toMatchObject({
@@ -191,7 +191,7 @@ describe("Sage's folders, as Sage wrote them", () => {
     expect((await tools.call("recall_knowledge", { query: "old rule" })).items).toEqual([]);
   });
 
-  test("of the earlier versions, in YAML, are read with their chain; a parent that is gone is told", async () => {
+  test("of the earlier versions, in YAML, are read with their chain; a missing parent is reported", async () => {
     const yaml = (id: string, parent: string | null) =>
       `checkpoint:\n  id: ${id}\n  ts: '${id.slice(0, 10)}T08:00:00+00:00'\n  trigger: branch_point\n  core_question: 'Is it: safe?'\n  thesis: "yes # no"\n  confidence: 0.5\n  open_questions: []\n  sources: []\n  tensions: []\n  unique_contributions: []\n  action:\n    goal: ''\n    type: ''\n  metadata:\n    skill: review\n    project: shop\n    parent_checkpoint: ${parent ?? "null"}\n    message_count: 3\n    token_estimate: 9\n`;
     await writeFiles(folder, {

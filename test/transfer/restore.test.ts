@@ -115,7 +115,7 @@ describe("a backup is restored", () => {
     expect(await on(fresh("x"), "get", "a")).toMatchObject({ value: 3, version: 3 });
   });
 
-  test("a second time from the same file, it goes on elsewhere: what was given after the first is not given again", async () => {
+  test("a second time from the same file, it continues elsewhere: numbers issued after the first are not issued again", async () => {
     await here("set", "a", "1");
     await holdfast("backup", backup, "--store", store);
     const revisions = [];

@@ -77,12 +77,12 @@ describe("a run handed over (G8)", () => {
     { revision: 4, what: "step", by: "b", step: 2 },
   ];
   const handover = { by: "b", foundStep: 1, acknowledgedStep: 1, sentStep: 2 };
-  test("holds when the successor goes on where the other was", () => expect(checkHandover("run", events, [handover])).toEqual([]));
+  test("holds when the successor continues where the other was", () => expect(checkHandover("run", events, [handover])).toEqual([]));
   test("is broken when the replaced worker writes", () =>
     expect(faultsOf(checkHandover("run", [...events, { revision: 5, what: "step", by: "a", step: 3 }], []))).toEqual(["G8 replaced_worker_wrote"]));
   test("is broken when a step is done again", () =>
     expect(faultsOf(checkHandover("run", [...events, { revision: 5, what: "step", by: "b", step: 2 }], []))).toEqual(["G8 step_out_of_order"]));
   test("is broken when an acknowledged step is not found", () =>
     expect(faultsOf(checkHandover("run", events, [{ ...handover, foundStep: 0 }]))).toEqual(["G8 acknowledged_step_lost"]));
-  test("is broken when a step is found that nobody sent", () => expect(faultsOf(checkHandover("run", events, [{ ...handover, foundStep: 3 }]))).toEqual(["G8 step_invented"]));
+  test("is broken when a step is found that no worker sent", () => expect(faultsOf(checkHandover("run", events, [{ ...handover, foundStep: 3 }]))).toEqual(["G8 step_invented"]));
 });

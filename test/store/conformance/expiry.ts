@@ -30,7 +30,7 @@ export function expiryCases(open: OpenEngine): void {
     expect(await liveKeys(store)).toEqual([]);
   });
 
-  test("a write without a time to live clears the earlier one, a write with one starts anew", async () => {
+  test("a write without a time to live clears the earlier one, a write with one starts again", async () => {
     const { store, clock } = await openFixture(open);
     await commit(store, [put("a", 1, { ttlMs: 10 }), put("b", 1, { ttlMs: 10 })]);
     clock.advance(5);

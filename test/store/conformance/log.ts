@@ -22,7 +22,7 @@ export function logCases(open: OpenEngine): void {
     ]);
   });
 
-  test("a row has the value that its key had before, where that is asked for", async () => {
+  test("a row has the value that its key had before, where that is requested", async () => {
     const { store, engine, clock } = await openFixture(open);
     await commit(store, [put("a", 1), put("b", { of: "b" })]);
     await commit(store, [put("a", 2, { ttlMs: 5 }), del("b")]);
@@ -64,7 +64,7 @@ export function logCases(open: OpenEngine): void {
     ]);
   });
 
-  test("values end with the row that reaches the bytes allowed; the rows after it are told as unread", async () => {
+  test("values end with the row that reaches the bytes allowed; the rows after it are marked as unread", async () => {
     const { store } = await openFixture(open);
     // Ten bytes of JSON each, in UTF-8.
     for (const key of ["a", "b", "a", "b"]) await commit(store, put(key, "é".repeat(4)));

@@ -64,7 +64,7 @@ export function movingCases(open: OpenEngine): void {
     expect(await copy.engine.namespaces()).toEqual([namespace]);
   });
 
-  test("and both go on alike: versions, revisions, repeated requests, expiry, sweeping and compaction", async () => {
+  test("and both continue alike: versions, revisions, repeated requests, expiry, sweeping and compaction", async () => {
     const source = await openFixture(open);
     await lived(source);
     const copy = await openFixture(open);
@@ -187,7 +187,7 @@ export function movingCases(open: OpenEngine): void {
     });
   });
 
-  test("cleared and filled anew, from a history that is further or not as far, nobody takes it for one that went back", async () => {
+  test("cleared and filled again, from a history that is further or not as far, it is not taken for one that went back", async () => {
     const source = await openFixture(open);
     for (let i = 1; i <= 3; i += 1) await commit(source.store, put("theirs", i));
     const dump = await wholeDump(source.engine, namespace);
@@ -367,7 +367,7 @@ export function movingCases(open: OpenEngine): void {
     expect((await engine.health(namespace)).facts).toMatchObject({ revision: base + 2, base, gaps: [[2, base]] });
   });
 
-  test("who comes back from a revision that was lost finds it compacted; who stood where it went on misses nothing", async () => {
+  test("who comes back from a revision that was lost finds it compacted; who stood where it continued misses nothing", async () => {
     const { engine, store } = await openFixture(open);
     await commit(store, put("a", 1));
     await commit(store, put("a", 2));

@@ -74,7 +74,7 @@ export function readCases(open: OpenEngine): void {
     expect(keys.toSorted(compareKeys)).toEqual(byBytes);
   });
 
-  test("the limit cuts the answer and says so; the next page goes on after the last key", async () => {
+  test("the limit cuts the answer and says so; the next page continues after the last key", async () => {
     const { store } = await openFixture(open);
     await commit(
       store,

@@ -15,7 +15,7 @@ export function restartCases(open: OpenEngine): void {
     expect(await ask(await fixture.reopen())).toEqual(before);
   });
 
-  test("revisions, versions, tombstones and the version floor go on where they were", async () => {
+  test("revisions, versions, tombstones and the version floor continue where they were", async () => {
     const fixture = await openFixture(open);
     for (let i = 0; i < 3; i += 1) await commit(fixture.store, put("floor"));
     await commit(fixture.store, put("tomb"));
@@ -53,7 +53,7 @@ export function restartCases(open: OpenEngine): void {
     expect((await allRows(store, { recorded: {} })).map((row) => row.op)).toEqual(["expire"]);
   });
 
-  test("a watcher goes on from the revision it had", async () => {
+  test("a watcher continues from the revision it had", async () => {
     const fixture = await openFixture(open);
     for (let i = 0; i < 5; i += 1) await commit(fixture.store, put("a", i));
     const { store } = await fixture.reopen();

@@ -67,7 +67,7 @@ export function searchCases(open: OpenEngine): void {
     expect(await store.search({ areas: ["notes"], terms: ["first", "second", "third"] })).toMatchObject({ documents: 1, frequencies: [0, 0, 1], hits: [{ key: "k" }] });
   });
 
-  test("a text that is made anew is found by its new terms, in its new area; the entry is as it was", async () => {
+  test("a text that is made again is found by its new terms, in its new area; the entry is as it was", async () => {
     const { store, engine, clock } = await openFixture(open);
     await commit(store, [put("a", 1, index({ old: 100, both: 100 })), put("b", 2, index({ old: 300 })), put("plain", 3)]);
     clock.advance(5);

@@ -28,7 +28,7 @@ export function timeTravelCases(open: OpenEngine): void {
     }
   });
 
-  test("expiry is judged by the time of the revision that is asked for", async () => {
+  test("expiry is judged by the time of the revision that is requested", async () => {
     const { store, engine, clock } = await openFixture(open);
     await commit(store, put("a", 1, { ttlMs: 10 }));
     clock.advance(9);

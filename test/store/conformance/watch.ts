@@ -19,7 +19,7 @@ export function watchCases(open: OpenEngine): void {
     for (const change of changes) for (const row of change.rows) expect([row.revision, row.atMs]).toEqual([change.revision, change.atMs]);
   });
 
-  test("it begins after the revision it is given and can go on from any revision it gave", async () => {
+  test("it begins after the revision it is given and can continue from any revision it gave", async () => {
     const { store } = await openFixture(open);
     for (let i = 0; i < 10; i += 1) await commit(store, put(`k${i % 3}`, i));
     const first = await take(store, 4, 2);
@@ -95,7 +95,7 @@ export function watchCases(open: OpenEngine): void {
     expect((await take(store, 2, 4)).map((change) => change.revision)).toEqual([5, 6]);
   });
 
-  test("a watcher that falls behind a compaction is told so instead of skipping", async () => {
+  test("a watcher that falls behind a compaction gets an error instead of skipping", async () => {
     const { store, engine } = await openFixture(open);
     await commit(store, put("a"));
     const changes = store.watch(everything, 0, abortedAtEnd().signal)[Symbol.asyncIterator]();

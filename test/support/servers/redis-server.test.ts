@@ -21,7 +21,7 @@ test("a Redis that is killed forgets nothing it has acknowledged, and returns on
   }
 });
 
-test("settings reach it, a frozen one answers nobody until it goes on, and a polite stop forgets nothing either", async () => {
+test("settings reach it, a frozen one does not answer until it is continued, and a polite stop forgets nothing either", async () => {
   await using redis = await startRedis({ appendfsync: "everysec", password: "pass word", args: ["--maxmemory", "10mb"] });
   expect(redis.url).toBe(`redis://:pass%20word@127.0.0.1:${redis.port}`);
   expect(await redis.command("CONFIG", "GET", "appendfsync", "appendonly", "maxmemory", "save")).toEqual(

@@ -119,7 +119,7 @@ describe.each(eras)("a server that restarts, in the %s era", (era) => {
     expect(raw.lines.filter((line) => line.includes("subscriptions/acknowledged")).length).toBe(era === "stateless" ? 1 : 0);
   });
 
-  test("and remembers nothing of its sessions is greeted again, and what was subscribed to is told to be read again", async () => {
+  test("and remembers nothing of its sessions is greeted again, and its subscriptions are reported as changed", async () => {
     await using phoenix = await startPhoenix("memory:");
     await using raw = openBridge(phoenix.url);
     await shakeHands(raw, era);
@@ -136,7 +136,7 @@ describe.each(eras)("a server that restarts, in the %s era", (era) => {
   });
 });
 
-describe("what stands in the way is told as the answer to the request concerned", () => {
+describe("an obstacle is reported as the answer to the request concerned", () => {
   const refusal = async (raw: BridgeConnection, era: Era) => {
     const { error } = await call(raw, era, "state_set", { key: "k", value: 1 });
     return { code: error?.code, message: error?.message, data: error?.data as { readonly code?: string; readonly hint?: string } | undefined };
@@ -170,7 +170,7 @@ describe("what stands in the way is told as the answer to the request concerned"
     expect(await refusal(raw, era)).toMatchObject({ code: -32_000, data: { code: "not_found" } });
   });
 
-  test("a token file that is written anew is read anew", async () => {
+  test("a token file that is written again is read again", async () => {
     const file = join(await temporaryFolder(), "token");
     await writeFile(file, `hf_${"y".repeat(43)}\n`);
     await using raw = openBridge(server.url, { tokenFile: file });
@@ -181,7 +181,7 @@ describe("what stands in the way is told as the answer to the request concerned"
 });
 
 describe("a client that", () => {
-  test("writes what is no message is told so, and goes on", async () => {
+  test("writes something other than a message gets an error, and continues", async () => {
     await using raw = openBridge(server.url, { token });
     raw.sendText("no json\n[]\n{}\n");
     expect([await raw.answer(null), await raw.answer(null), await raw.answer(null)].map(({ error }) => error?.code)).toEqual([-32_700, -32_600, -32_600]);
@@ -226,7 +226,7 @@ describe("a client that", () => {
     expect((await raw.answer(1)).error).toMatchObject({ message: expect.stringMatching(/^Standard input ended before .* answered/), data: { code: "outcome_unknown" } });
   });
 
-  test.each(eras)("closes its end at once, where no server is, is told so before the bridge ends, in the %s era", async (era) => {
+  test.each(eras)("closes its end at once, where no server is, gets an error before the bridge ends, in the %s era", async (era) => {
     const raw = openBridge(`http://127.0.0.1:${await freePort()}`, { endMsMax: 3_000 });
     raw.send({ jsonrpc: "2.0", id: "read", method: "tools/list", params: paramsFor(era, {}) });
     raw.send({ jsonrpc: "2.0", id: "write", method: "tools/call", params: paramsFor(era, { name: "state_set", arguments: { key: "k", value: 1 } }) });

@@ -188,7 +188,7 @@ describe("a server that", () => {
     expect(await raw.request("tools/list", paramsFor("stateless"))).toMatchObject({ id: 1_001, error: { code: -32_600, message: "Not like this." } });
   });
 
-  test("answers a part of a batch: the rest is told that there is no answer", async () => {
+  test("answers a part of a batch: the rest gets the error that there is no answer", async () => {
     await using server = await scripted(json('[{"jsonrpc":"2.0","id":"a","result":{}}]'), events('{"jsonrpc":"2.0","id":"c","result":{}}', "nonsense"));
     await using raw = openBridge(server.url);
     const ask = (...ids: readonly string[]) => raw.send(ids.map((id) => ({ jsonrpc: "2.0", id, method: "ping" })));
@@ -225,7 +225,7 @@ describe("a server that", () => {
     expect(raw.logged).toContainEqual({ event: "event_unreadable", facts: {} });
   });
 
-  test("is told in headers what the body says, in the one era, and what was agreed on, in the other", async () => {
+  test("gets headers with the contents of the body in the one era, and with the negotiated revision in the other", async () => {
     const greeted = (response: ServerResponse, { message }: Asked): void => {
       response.writeHead(200, { "content-type": "application/json", "mcp-session-id": "session-1" });
       response.end(JSON.stringify({ jsonrpc: "2.0", id: message.id, result: { protocolVersion: "2025-06-18", capabilities: {}, serverInfo: { name: "odd", version: "1" } } }));

@@ -138,7 +138,7 @@ describe("holdfast connect", () => {
     expect(await other.finished).toMatchObject({ code: 0, stdout: "", stderr: "" });
   });
 
-  test("whose input ends while no server answers says so to whoever asked, and exits with 6", async () => {
+  test("whose input ends while no server answers reports that to every open request, and exits with 6", async () => {
     const { code, stdout } = await askedInVain;
     expect(code).toBe(6);
     expect(JSON.parse(stdout)).toMatchObject({ id: 1, error: { message: expect.stringContaining("cannot be reached"), data: { code: "unavailable" } } });

@@ -41,7 +41,7 @@ describe("events", () => {
     expect(events.map(({ id }) => id)).toEqual(["1", "2", "3"]);
   });
 
-  test("go on after a revision, or after the id of the last one received, also from the middle of a commit", async () => {
+  test("continue after a revision, or after the id of the last one received, also from the middle of a commit", async () => {
     const api = openMemoryApi();
     await api.agent("state_set", { key: "a", value: 1 });
     await api.agent("state_commit", { writes: ["x", "y", "z"].map((key) => ({ key, value: 1 })) });
@@ -65,7 +65,7 @@ describe("events", () => {
     expect(events[1]?.id).toBe("5");
   });
 
-  test("say that everything must be read again when the past is no longer kept, and go on from there", async () => {
+  test("say that everything must be read again when the past is no longer kept, and continue from there", async () => {
     const api = openMemoryApi();
     for (let i = 0; i < 10; i += 1) await api.agent("state_set", { key: "a", value: i });
     await api.engine.compact("team", { ageMs: 1e12, revisions: 2, tombstones: 10 }, 1_000);

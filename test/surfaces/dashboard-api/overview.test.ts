@@ -106,7 +106,7 @@ describe("the overview", () => {
     expect(minutes.filter(({ commits }) => commits > 0).map(({ through }) => through)).toEqual([1, 2]);
   });
 
-  test("covers the range that is asked for, in sixty steps", async () => {
+  test("covers the range that is requested, in sixty steps", async () => {
     const api = openMemoryApi();
     await api.agent("state_set", { key: "k", value: 1 });
     await api.agent("lease_acquire", { resource_id: "deploy", holder_id: "worker-1", ttl_seconds: 60 });

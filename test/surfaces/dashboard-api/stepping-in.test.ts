@@ -17,7 +17,7 @@ async function open(name: "memory" | "SQLite") {
 }
 
 describe.each(["memory", "SQLite"] as const)("a person steps in on %s", (name) => {
-  test("releases a lease, whoever holds it: the holder's token protects nothing any more, and history names the person", async () => {
+  test("releases a lease of any holder: the holder's token protects nothing any more, and history names the person", async () => {
     await using api = await open(name);
     await api.agent("lease_acquire", { resource_id: "deploy", holder_id: "worker-1", ttl_seconds: 600 });
     const [lease] = (await api.get<LeasesAnswer>(`${ns}/leases`)).leases;
@@ -155,7 +155,7 @@ describe("what a person may do", () => {
     expect(await call("state_set")).toMatchObject({ code: "not_found" });
   });
 
-  test("a body that is not what is asked for is refused with every problem named", async () => {
+  test("an invalid body is refused with every problem named", async () => {
     const { post } = openMemoryApi();
     const refusal = await refusalOf(post(`${ns}/leases/release`, { resourse: "deploy", token: "7" }));
     expect(refusal.code).toBe("invalid_input");

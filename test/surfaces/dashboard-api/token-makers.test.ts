@@ -47,7 +47,7 @@ describe("the name of a token", () => {
     await make(wide, { name: "Pat" });
   });
 
-  test("may be one that others have where it never comes: nobody can take names from those who look after other namespaces", async () => {
+  test("may be one that others use in namespaces out of its reach: no administrator can take names from those of other namespaces", async () => {
     const { make } = openTokens();
     await make(lead, { name: "ci" });
     expect((await make(admin("neighbour", ["other"]), { name: "ci", namespaces: ["other"] })).name).toBe("ci");

@@ -178,7 +178,7 @@ describe("a flood of wrong tokens", () => {
   // These tests knock from this machine, for which only the limit for all counts.
   const few = { ...guessLimits, perServer: guessLimits.perPeer, perServerPerSecond: guessLimits.perPeerPerSecond };
 
-  test("is answered without asking the store after a few, with the time to come back; good tokens of the same address go on", async () => {
+  test("is answered without asking the store after a few, with the time to come back; good tokens of the same address continue", async () => {
     let reads = 0;
     const door = await openAuthentication({
       limits: few,

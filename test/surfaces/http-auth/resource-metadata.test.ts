@@ -21,7 +21,7 @@ describe("a client that has no credential", () => {
     ["stateless", mcpHeaders("tools/list")],
     ["handshake", { "content-type": "application/json", accept: "application/json, text/event-stream", "mcp-protocol-version": "2025-11-25" }],
   ];
-  test.each(eras)("of the %s era is told where to learn who gives one, and finds the issuer there", async (_era, headers) => {
+  test.each(eras)("of the %s era learns where the issuer is named, and finds it there", async (_era, headers) => {
     const { issuer, server } = await openServer();
     for (const path of ["/mcp", "/ns/team%2Fnorth/mcp"]) {
       const refused = await server.fetch(path, { method: "POST", headers, body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/list" }) });

@@ -40,7 +40,7 @@ describe("access tokens", () => {
     expect([await opens(to, secret), await opens(url, secret)]).toEqual([false, true]);
   });
 
-  test("are in an export and a backup, as hashes alone, and come with them into a store that has none when that is asked for", async () => {
+  test("are in an export and a backup, as hashes alone, and come with them into a store that has none when that is requested", async () => {
     const { folder, url, secret } = await filledStore();
     for (const [command, back] of [
       ["export", "import"],
@@ -58,7 +58,7 @@ describe("access tokens", () => {
     }
   });
 
-  test("of somebody's export do not come in with it, and that is said", async () => {
+  test("of another store's export are not imported with it, and the report says so", async () => {
     const { folder, url, secret } = await filledStore();
     const file = join(folder, "export.jsonl");
     await runOnStores(["export", file, "--store", url]);

@@ -105,7 +105,7 @@ describe("time", () => {
     await time.until(() => usage().streams === 0);
   });
 
-  test("a stream that is not read is cut off, and until then its source is asked for little", async () => {
+  test("a stream that is not read is cut off, and until then its source is requested little", async () => {
     const { ask, usage, seen } = await open({ unreadMsMax: 300 });
     await ask("/api/fixture/flood");
     await soon(() => expect([seen.streams, usage().streams, seen.endedStreams]).toEqual([1, 0, 1]));

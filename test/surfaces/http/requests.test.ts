@@ -146,7 +146,7 @@ describe("a body", () => {
     expect((await askRaw(server.port, head("POST", "/api/fixture/echo", server.port, { "transfer-encoding": "gzip, chunked, x" }))).status).toBe(400);
   });
 
-  test("is asked for where the client waits to be asked, and not where it is not wanted", async () => {
+  test("is requested where the client waits to be asked, and not where it is not wanted", async () => {
     const waiting = (length: number) =>
       head("POST", "/api/fixture/echo", server.port, { "content-type": "application/json", "content-length": String(length), expect: "100-continue" });
     using wanted = await connectRaw(server.port);
@@ -200,7 +200,7 @@ test("requests that are sent ahead are answered in their order, each with its ow
   expect([...text.matchAll(/\r\n\r\n(\d)/g)].map(([, digit]) => digit).join("")).toBe("0123456789");
 });
 
-test("a handler that throws is answered with 500 and nothing of our insides; the log has it, and the server goes on", async () => {
+test("a handler that throws is answered with 500 and nothing of our insides; the log has it, and the server continues", async () => {
   const { status, body } = await get("/api/fixture/throw");
   expect([status, JSON.parse(body)]).toEqual([500, { error: { code: "internal", message: "Internal error in Holdfast; the server's log has the details." } }]);
   expect(server.logged).toContainEqual({

@@ -37,7 +37,7 @@ describe("the page", () => {
     expect((await get("/api/me")).status).toBe(401);
   });
 
-  test("is under a policy that lets it load from here alone, run nothing inline and be framed by nobody", async () => {
+  test("is under a policy that lets it load from here alone, run nothing inline and not be framed by any page", async () => {
     const answer = await get("/");
     expect(answer.head).toContain(`content-security-policy: ${pagePolicy.toLowerCase()}`);
     for (const rule of ["default-src 'none'", "script-src 'self'", "style-src 'self'", "connect-src 'self'", "frame-ancestors 'none'", "base-uri 'none'", "form-action 'none'"])
@@ -65,7 +65,7 @@ describe("the page", () => {
     expect(await get("/assets/gone-0123ABCD.js", { accept: "text/html" })).toMatchObject({ status: 404, body: expect.stringContaining("not_found") });
   });
 
-  test("is asked for again each time, cheaply", async () => {
+  test("is requested again each time, cheaply", async () => {
     const first = await get("/");
     expect(first.head).toContain("cache-control: no-cache");
     const etag = (await server.fetch("/")).headers.get("etag");

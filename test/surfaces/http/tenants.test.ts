@@ -116,7 +116,7 @@ describe("over HTTP", () => {
     expect((await server.fetch("/livez")).status).toBe(200);
   });
 
-  test("figures of the whole store, its file and its settings are for who may use every namespace; others are told of their own", async () => {
+  test("figures of the whole store, its file and its settings are for principals of every namespace; others see only their own", async () => {
     await using files = await startHttpServer({ flags: { namespace: "main" } });
     const [wide, narrow] = [await files.token({ role: "read", namespaces: "*" }), await files.token({ role: "read", namespaces: ["main"] })];
     const told = async (token?: string): Promise<Record<string, unknown>[]> => {

@@ -149,7 +149,7 @@ describe("a session of the handshake era", () => {
 });
 
 describe("the stream of a session", () => {
-  test("tells of what another node subscribed to, of nothing else, and no longer when that is taken back", async () => {
+  test("reports changes of what another node subscribed to, nothing else, and none after it unsubscribed", async () => {
     await using nodes = await openNodes();
     const session = await openSession(nodes.one);
     const stream = await listen(nodes.two, session);

@@ -21,7 +21,7 @@ const listen = (endpoint: Endpoint, uris: readonly string[], id: string | number
 const subscriptionId = "io.modelcontextprotocol/subscriptionId";
 
 describe.each([true, false])("subscriptions/listen (fast path: %s)", (fastPath) => {
-  test("confirms, then tells of what was asked for and of nothing else, whichever node makes the change", async () => {
+  test("confirms, then reports the requested changes and nothing else, whichever node makes them", async () => {
     await using engine = new MemoryEngine();
     await using one = await openEndpoint({ engine, fastPath });
     await using two = await openEndpoint({ engine, fastPath });

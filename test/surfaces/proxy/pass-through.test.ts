@@ -104,7 +104,7 @@ describe("which tools have an effect", () => {
     expect((await listEffects(proxy.scope, { limit: 10 })).effects).toHaveLength(effects);
   });
 
-  test("a list that does not come means an effect, and is asked for again with the next call", async () => {
+  test("a list that does not come means an effect, and is requested again with the next call", async () => {
     await using proxy = openProxy();
     const { answer } = proxy.call("read");
     const list = await proxy.upstream.next(({ method }) => method === "tools/list");

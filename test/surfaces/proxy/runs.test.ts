@@ -27,7 +27,7 @@ async function openRun() {
 const textOf = async (call: ReturnType<ProxyConnection["call"]>): Promise<string> => (await call.answer).result.content.map(({ text }: { text: string }) => text).join("\n");
 
 describe("calls that are part of a run", () => {
-  test("are told apart by step, ordinal and name, and are answered from the record within each", async () => {
+  test("are distinguished by step, ordinal and name, and are answered from the record within each", async () => {
     const { claim, ...machine } = await openRun();
     const token = await claim("a");
     await using proxy = openProxy({ tools, ...machine });
