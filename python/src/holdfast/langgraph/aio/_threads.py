@@ -1,0 +1,159 @@
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from typing import Any
+
+from ...aio import AsyncHoldfast
+from ...errors import HoldfastError
+from ...results import CommitWrite, DeleteWrite, SetWrite, StateCommitted, StateEntry, VersionConflict
+from .._keys import age_of, checkpoint_key, checkpoints_prefix, claimed_key, run_key, run_prefix, write_key, writes_prefix
+from .._ownership import ThreadNotOwned
+from .._records import REPLACED, CheckpointRecord, TaskWrites, by_task, checkpoint_in, task_writes_in
+from ._claim import AsyncThreadClaim
+
+_PAGE = 100
+_KEYS_PAGE = 1_000
+_COMMIT_WRITES = 100
+
+
+class AsyncThreads:
+    """The stored threads: checkpoints and the writes of their tasks. Every commit carries the thread's ownership."""
+
+    def __init__(self, client: AsyncHoldfast, ttl: float | None) -> None:
+        self.client = client
+        self.ttl = ttl
+        self.claims: dict[str, AsyncThreadClaim] = {}
+
+    async def put(self, record: CheckpointRecord) -> None:
+        place = (record.thread, record.ns, record.id)
+        writes = [self._set(checkpoint_key(*place), record.to_json())]
+        if record.run is not None:
+            writes.append(self._set(run_key(record.run, *place), {"thread": record.thread, "ns": record.ns, "id": record.id}))
+        await self._commit(record.thread, writes)
+
+    async def put_writes(self, thread: str, ns: str, checkpoint_id: str, given: TaskWrites) -> None:
+        writes = [(slot, self._set(write_key(thread, ns, checkpoint_id, given.task, slot), each.to_json())) for slot, each in given.by_slot()]
+        ordinary = next((write.key for slot, write in writes if not slot.startswith(REPLACED)), None)
+        conflict = await self._commit(thread, [write for _, write in writes], absent=ordinary)
+        if conflict is not None:
+            # The task's ordinary writes are there already, and the first ones count.
+            await self._commit(thread, [write for _, write in writes if write.key != ordinary])
+
+    async def get(self, thread: str, ns: str, checkpoint_id: str | None) -> CheckpointRecord | None:
+        if checkpoint_id is not None:
+            return await self._read(checkpoint_key(thread, ns, checkpoint_id))
+        newest = await self.client.state.list(prefix=checkpoints_prefix(thread, ns), limit=1)
+        return checkpoint_in(newest.entries[0].value) if newest.entries else None
+
+    async def writes_of(self, thread: str, ns: str, checkpoint_id: str) -> Sequence[TaskWrites]:
+        return by_task([task_writes_in(entry.value, entry.revision) async for entry in self._entries(writes_prefix(thread, ns, checkpoint_id))])
+
+    async def list(self, thread: str | None, ns: str | None, before: str | None, page: int = _PAGE) -> AsyncIterator[CheckpointRecord]:
+        """Newest first; of all threads, thread by thread."""
+        if thread is not None and ns is None:
+            # Namespaces are merged by age: the keys are read first, then each checkpoint when its turn comes.
+            for key in sorted([entry.key async for entry in self._entries(checkpoints_prefix(thread), values=False)], key=age_of):
+                record = await self._read(key)
+                if record is not None and (before is None or record.id < before):
+                    yield record
+            return
+        after = None if thread is None or ns is None or before is None else checkpoint_key(thread, ns, before)
+        async for each in self._entries(checkpoints_prefix(thread, ns), after=after, page=page):
+            record = checkpoint_in(each.value)
+            if before is None or record.id < before:
+                yield record
+
+    async def delete_thread(self, thread: str) -> None:
+        await self._delete([checkpoint_in(entry.value) async for entry in self._entries(checkpoints_prefix(thread))])
+        # What was left by a deletion that did not come to its end.
+        await self._delete_keys(thread, [entry.key async for entry in self._entries(writes_prefix(thread), values=False)])
+
+    async def delete_run(self, run: str) -> None:
+        places: list[Any] = [entry.value async for entry in self._entries(run_prefix(run))]
+        found = [await self.get(each["thread"], each["ns"], each["id"]) for each in places]
+        # One that was stored again by another run belongs to that one now.
+        await self._delete([record for record in found if record is not None and record.run == run])
+        for each in places:
+            await self._delete_keys(each["thread"], [run_key(run, each["thread"], each["ns"], each["id"])])
+
+    async def keep_latest(self, thread: str, needed_by: Callable[[CheckpointRecord], Iterable[str]]) -> None:
+        """Of each namespace the newest checkpoint, and those before it that its value of a channel is built from: `needed_by(record)` names the channels."""
+        doomed: list[CheckpointRecord] = []
+        ns: str | None = None
+        parent: str | None = None
+        needed: set[str] = set()
+        async for entry in self._entries(checkpoints_prefix(thread)):
+            record = checkpoint_in(entry.value)
+            is_newest = record.ns != ns
+            if is_newest:
+                ns, needed = record.ns, set(needed_by(record))
+            elif not needed or record.id != parent:
+                doomed.append(record)
+                continue
+            else:
+                needed -= record.channels.keys()
+            parent = record.parent
+        await self._delete(doomed)
+
+    async def copy(self, source: str, target: str) -> None:
+        """The oldest first, and the writes of each checkpoint before it: what is left when this is interrupted is a shorter thread, not a torn one."""
+        keys = [entry.key async for entry in self._entries(checkpoints_prefix(source), values=False)]
+        for key in sorted(keys, key=age_of, reverse=True):
+            record = await self._read(key)
+            if record is None:
+                continue
+            for writes in await self.writes_of(source, record.ns, record.id):
+                await self.put_writes(target, record.ns, record.id, writes)
+            await self.put(dataclasses.replace(record, thread=target))
+
+    async def _read(self, key: str) -> CheckpointRecord | None:
+        entry = await self.client.state.get(key)
+        return None if entry is None else checkpoint_in(entry.value)
+
+    async def _delete(self, records: Sequence[CheckpointRecord]) -> None:
+        # The oldest first: what is left when this is interrupted still begins with the newest.
+        for record in sorted(records, key=lambda each: each.id):
+            place = (record.thread, record.ns, record.id)
+            keys = [checkpoint_key(*place), *([] if record.run is None else [run_key(record.run, *place)])]
+            keys += [entry.key async for entry in self._entries(writes_prefix(*place), values=False)]
+            await self._delete_keys(record.thread, keys)
+
+    async def _delete_keys(self, thread: str, keys: Sequence[str]) -> None:
+        for start in range(0, len(keys), _COMMIT_WRITES):
+            await self._commit(thread, [DeleteWrite(key=key) for key in keys[start : start + _COMMIT_WRITES]])
+
+    async def _commit(self, thread: str, writes: Sequence[CommitWrite], absent: str | None = None) -> VersionConflict | None:
+        """Refused as a whole where another worker owns the thread. Returns the conflict where `absent` is there already."""
+        if not writes:
+            return None
+        claim = self.claims.get(thread)
+        expected = {} if absent is None else {absent: 0}
+        try:
+            if claim is not None:
+                result = await self.client.state.commit(writes, expected=expected, leases=[claim.lease])
+            else:
+                result = await self.client.state.commit(writes, expected={**expected, claimed_key(thread): 0})
+        except HoldfastError as error:
+            if error.code == "lease_lost":
+                raise ThreadNotOwned(thread, was_ours=True) from error
+            raise
+        if isinstance(result, StateCommitted):
+            return None
+        if any(each.key == claimed_key(thread) for each in result.conflicts):
+            raise ThreadNotOwned(thread, was_ours=False)
+        return result.conflicts[0]
+
+    def _set(self, key: str, value: Any) -> SetWrite:
+        return SetWrite(key=key, value=value, ttl=self.ttl)
+
+    async def _entries(self, prefix: str, *, values: bool = True, after: str | None = None, page: int | None = None) -> AsyncIterator[StateEntry]:
+        size = page or (_PAGE if values else _KEYS_PAGE)
+        while True:
+            found = await self.client.state.list(prefix=prefix, limit=size, after=after, values=values)
+            for entry in found.entries:
+                yield entry
+            if not found.more or not found.entries:
+                return
+            after = found.entries[-1].key
+            size = _PAGE if values else _KEYS_PAGE
