@@ -1,6 +1,11 @@
+import { join } from "node:path";
 import { expect, test } from "vitest";
 import { sharedEngines } from "../support/engines.ts";
-import { runGraphProgram, serveForTest } from "./python-graphs.ts";
+import { scaled } from "../support/scale.ts";
+import { freshPostgresUrl } from "../support/servers/fresh-url.ts";
+import { startPostgres } from "../support/servers/postgres-server.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
+import { runGraphProgram, serveForTest, startGraphProgram } from "./python-graphs.ts";
 
 interface SuiteReport {
   readonly level: string;
@@ -33,4 +38,42 @@ test.each(sharedEngines)("LangGraph's conformance suite passes entirely for both
 test.each(["order", "writes"])("the conformance suite finds a planted defect: %s", async (defect) => {
   const { url } = await serveForTest("memory:");
   for (const report of Object.values(await runSuite(url, "--planted", defect))) expect(report.level).not.toBe("FULL");
+});
+
+interface TakeoverReport {
+  readonly rounds: number;
+  readonly stale_writes_accepted: number;
+  readonly first_refused: number;
+  readonly second_completed: number;
+  readonly first_said: Readonly<Record<string, number>>;
+}
+const takeOver = async (factory: string, argument: string, rounds: number): Promise<TakeoverReport> => {
+  const report: TakeoverReport = JSON.parse(await runGraphProgram("tests/graphs/takeover_clause.py", [`savers:${factory}`, argument, String(rounds)]));
+  console.log(`take-over, ${factory}: ${report.stale_writes_accepted} stale writes accepted in ${report.rounds} rounds`);
+  return report;
+};
+
+test.each(sharedEngines)("a worker that was stopped inside a node and replaced stores nothing when it wakes, on $name", async (engine) => {
+  const { url } = await serveForTest(await engine.freshUrl());
+  const rounds = scaled(1000, 50);
+  const report = await takeOver("holdfast_saver", url, rounds);
+  expect(report).toMatchObject({ rounds, stale_writes_accepted: 0, first_refused: rounds, second_completed: rounds });
+  expect(Object.keys(report.first_said)).toEqual([expect.stringContaining("was taken over by another worker; nothing was stored")]);
+});
+
+test("the savers that come with LangGraph accept the writes of the replaced worker, in the same test", async () => {
+  expect(await takeOver("sqlite_saver", join(await temporaryFolder(), "stock.db"), 10)).toMatchObject({ rounds: 10, stale_writes_accepted: 10 });
+  await using postgres = await startPostgres();
+  expect(await takeOver("postgres_saver", postgres.superuserUrl, 10)).toMatchObject({ rounds: 10, stale_writes_accepted: 10 });
+});
+
+test("a graph whose worker and server are killed is continued by another worker through another server on the same PostgreSQL", async () => {
+  const storeUrl = await freshPostgresUrl();
+  const example = "examples/langgraph_takeover.py";
+  const [here, there] = [await serveForTest(storeUrl), await serveForTest(storeUrl)];
+  const first = await startGraphProgram(example, [here.url, "ann", "trip-7", "--hang-in", "pay", "--ttl", "2"]);
+  expect(await first.saw(/ann pay\n/)).toBe("ann plan\nann book\nann pay\n");
+  first.child.kill("SIGKILL");
+  await here.stop("SIGKILL");
+  expect(await runGraphProgram(example, [there.url, "ben", "trip-7"])).toBe("ben pay\nben confirm\nben finished: plan by ann, book by ann, pay by ben, confirm by ben\n");
 });
