@@ -74,7 +74,7 @@ async function loadCode() {
 }
 
 /** What the Python client must know of the server: each method's arguments as the server checks them, and the codes of errors. */
-function pythonTable({ errorCodes, libraryMethods, methodSchema, waitPartMsMax }) {
+function pythonTable({ errorCodes, libraryMethods, limits, methodSchema, waitPartMsMax }) {
   const tuple = (names) => `(${names.map((name) => `${JSON.stringify(name)},`).join(" ")})`;
   const codes = Object.keys(errorCodes);
   const methods = Object.entries(libraryMethods).map(([name, { needs }]) => {
@@ -97,6 +97,11 @@ RETRYABLE: Final = frozenset(${tuple(codes.filter((name) => errorCodes[name].ret
 
 WAIT_PART_SECONDS_MAX: Final = ${waitPartMsMax / 1_000}
 """A longer wait is made of several calls."""
+
+BLOB_BYTES_MAX: Final = ${limits.blobBytesMax}
+CHUNK_BYTES_MAX: Final = ${limits.chunkBytesMax}
+CALL_CHUNKS_MAX: Final = ${limits.callChunksMax}
+"""Chunks that one call may carry."""
 
 
 class Method(NamedTuple):

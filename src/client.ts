@@ -4,6 +4,7 @@ export { type ErrorCode, errorCodes, HoldfastError, isHoldfastError } from "./ke
 export type { Json, JsonObject } from "./kernel/json.ts";
 export { version } from "./kernel/version.ts";
 export { type ConnectOptions, connectHoldfast } from "./surfaces/client/connect-holdfast.ts";
+export type { Blobs } from "./surfaces/library/blobs.ts";
 export type { CallOptions, WriteOptions } from "./surfaces/library/call-options.ts";
 export type { EffectOptions, Effects, OnceOptions, OnceResult } from "./surfaces/library/effects.ts";
 export type { Holdfast, LeaseRef, Leases, Sessions, SetOptions, State, Tags, Workflows } from "./surfaces/library/holdfast.ts";

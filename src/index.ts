@@ -77,6 +77,8 @@ export async function openHoldfast(options: HoldfastOptions = {}): Promise<Holdf
   };
 }
 
+export type { AssembleInput, AssembleResult } from "./domain/blobs/assemble-blob.ts";
+export type { BlobRef, FoundBlob } from "./domain/blobs/blob.ts";
 export type { BegunEffect, EffectGuard } from "./domain/effects/begin-effect.ts";
 export type { EffectPolicy, EffectState } from "./domain/effects/effect.ts";
 export type { EffectDetail, EffectPage, EffectQuery, EffectView } from "./domain/effects/find-effects.ts";
@@ -112,6 +114,7 @@ export { version } from "./kernel/version.ts";
 export { limits } from "./store/limits.ts";
 export type { EngineHealth, Revision } from "./store/store.ts";
 export { type ConnectOptions, connectHoldfast } from "./surfaces/client/connect-holdfast.ts";
+export type { Blobs } from "./surfaces/library/blobs.ts";
 export type { CallOptions, WriteOptions } from "./surfaces/library/call-options.ts";
 export type { EffectOptions, Effects, OnceOptions, OnceResult } from "./surfaces/library/effects.ts";
 export type { Holdfast, LeaseRef, Leases, Sessions, SetOptions, State, Tags, Workflows } from "./surfaces/library/holdfast.ts";

@@ -37,7 +37,9 @@ const laws: Laws = {
     "domain/mirror": may([...domainBasis, "domain/knowledge", "domain/research"]),
     "domain/research": may(domainBasis),
     "domain/sessions": may(domainBasis),
-    "domain/state": may(domainBasis),
+    "domain/blobs": may(domainBasis),
+    // An entry may name blobs.
+    "domain/state": may([...domainBasis, "domain/blobs"]),
     "domain/journal": may([...domainBasis, "domain/workspace"]),
     // One pack from everything that remembers.
     "domain/resume": may([...domainBasis, "domain/effects", "domain/journal", "domain/knowledge", "domain/leases", "domain/research", "domain/workflows", "domain/workspace"]),

@@ -31,7 +31,7 @@ def python_arguments(given: dict[str, Any], known: dict[str, Any]) -> dict[str, 
         if wire.endswith("Ms"):
             value = value / 1000
         elif wire == "writes":
-            value = [SetWrite(key=w["key"], value=w["value"], ttl=w["ttlMs"] / 1000) if w["op"] == "set" else DeleteWrite(key=w["key"]) for w in value]
+            value = [set_write(**w) if w["op"] == "set" else DeleteWrite(key=w["key"]) for w in value]
         elif wire == "expected":
             value = {each["key"]: each["version"] for each in value}
         elif wire == "lease":
@@ -42,6 +42,10 @@ def python_arguments(given: dict[str, Any], known: dict[str, Any]) -> dict[str, 
             value = HistoryCursor(**value)
         made[python_name(wire)] = value
     return made
+
+
+def set_write(op: str, key: str, value: Any, ttlMs: int | None = None, blobs: list[str] | None = None) -> SetWrite:
+    return SetWrite(key=key, value=value, ttl=None if ttlMs is None else ttlMs / 1000, blobs=blobs)
 
 
 def filled(value: Any, known: dict[str, Any]) -> Any:

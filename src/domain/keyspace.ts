@@ -160,6 +160,29 @@ export const effectKeys = {
   idOf: (engineKey: string) => engineKey.slice(engineKey.lastIndexOf("/") + 1),
 };
 
+/**
+ * Content outside of values, by its SHA-256. A blob is a manifest, which lists its chunks, and a mark, which is rewritten when the blob is put or named.
+ * A chunk is its content and its use: how many blobs contain it. A reference ends with the engine key of the entry that names the blob.
+ */
+export const blobKeys = {
+  all: prefixRange("blob/"),
+  manifests: prefixRange("blob/manifest/"),
+  manifest: (hash: string) => `blob/manifest/${hash}`,
+  marks: prefixRange("blob/mark/"),
+  mark: (hash: string) => `blob/mark/${hash}`,
+  chunks: prefixRange("blob/chunk/"),
+  chunk: (hash: string) => `blob/chunk/${hash}`,
+  uses: prefixRange("blob/use/"),
+  use: (hash: string) => `blob/use/${hash}`,
+  references: prefixRange("blob/reference/"),
+  referencesTo: (hash: string) => prefixRange(`blob/reference/${hash}/`),
+  reference: (hash: string, owner: string) => `blob/reference/${hash}/${owner}`,
+  hashOf: (engineKey: string) => engineKey.split("/", 3)[2] as string,
+  ownerOf: (referenceKey: string) => referenceKey.slice("blob/reference/".length + hashDigits + 1),
+};
+/** The hexadecimal digits of a SHA-256. */
+export const hashDigits = 64;
+
 /** By which version of the search index everything has been indexed. Absent: by the first, or not all of it by a later one yet. */
 export const searchKeys = { indexed: "search/indexed" };
 

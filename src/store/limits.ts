@@ -7,6 +7,13 @@ export const limits = {
   valueBytesMax: 1_048_576,
   valueDepthMax: 64,
   valueElementsMax: 100_000,
+  /** The content of one blob, and of one of its chunks, whose base64 text is a value. */
+  blobBytesMax: 67_108_864,
+  chunkBytesMax: 737_280,
+  /** Chunks in one call: their texts fit into one commit. */
+  callChunksMax: 4,
+  /** Blobs that one entry names. */
+  entryBlobsMax: 60,
   commitWritesMax: 128,
   commitChecksMax: 256,
   commitBytesMax: 4_194_304,

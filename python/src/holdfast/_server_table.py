@@ -37,6 +37,11 @@ RETRYABLE: Final = frozenset(("conflict", "rate_limited", "unavailable", "storag
 WAIT_PART_SECONDS_MAX: Final = 50
 """A longer wait is made of several calls."""
 
+BLOB_BYTES_MAX: Final = 67108864
+CHUNK_BYTES_MAX: Final = 737280
+CALL_CHUNKS_MAX: Final = 4
+"""Chunks that one call may carry."""
+
 
 class Method(NamedTuple):
     writes: bool
@@ -46,13 +51,17 @@ class Method(NamedTuple):
 
 
 METHODS: Final[dict[str, Method]] = {
-    "state.set": Method(True, ("key", "value",), ("ttlMs", "expectedVersion", "lease",)),
+    "state.set": Method(True, ("key", "value",), ("ttlMs", "expectedVersion", "lease", "blobs",)),
     "state.get": Method(False, ("key",), ("version", "revision",)),
     "state.waitFor": Method(False, ("key", "versionAbove", "timeoutMs",), ("wasThere",)),
     "state.delete": Method(True, ("key",), ("expectedVersion", "lease",)),
     "state.list": Method(False, (), ("prefix", "limit", "after", "values",)),
     "state.commit": Method(True, ("writes",), ("expected", "leases",)),
     "state.watch": Method(False, (), ("key", "prefix", "after",)),
+    "blobs.putChunks": Method(True, ("chunks",), ()),
+    "blobs.assemble": Method(True, ("bytes", "chunks",), ("hash", "contents",)),
+    "blobs.find": Method(False, ("hash",), ()),
+    "blobs.readChunk": Method(False, ("hash",), ()),
     "leases.acquire": Method(True, ("resource", "ttlMs",), ("waitMs",)),
     "leases.renew": Method(True, ("resource", "ttlMs",), ("token",)),
     "leases.release": Method(True, ("resource",), ("token",)),

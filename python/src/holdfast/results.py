@@ -5,6 +5,7 @@ A result with several forms is a union; `ok` or `outcome` tells them apart, and 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol, TypedDict, Union
 
@@ -100,6 +101,8 @@ class SetWrite:
     key: str
     value: Json
     ttl: Seconds | None = None
+    blobs: Sequence[str] | None = None
+    """Hashes of the blobs that the entry names."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -148,6 +151,40 @@ class StateChange:
 class WaitedState:
     has_happened: bool
     entry: StateEntry | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class BlobRef:
+    """Content by its SHA-256, in lower-case hexadecimal digits."""
+
+    hash: str
+    bytes: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class FoundBlob:
+    hash: str
+    bytes: int
+    chunks: list[str]
+    """The hashes of its chunks, in order."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChunksPut:
+    hashes: list[str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class BlobAssembled:
+    ok: Literal[True] = True
+    hash: str
+    bytes: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChunksMissing:
+    ok: Literal[False] = False
+    missing: list[str]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -515,6 +552,7 @@ SetResult = Union[StateSet, VersionConflict]
 DeleteResult = Union[StateDeleted, VersionConflict]
 CommitResult = Union[StateCommitted, CommitRefused]
 CommitWrite = Union[SetWrite, DeleteWrite]
+AssembleResult = Union[BlobAssembled, ChunksMissing]
 AcquireResult = Union[LeaseAcquired, LeaseRefused]
 RenewResult = Union[Renewed, RenewalRefused]
 ClaimResult = Union[RunClaimed, ClaimRefused]

@@ -3,10 +3,11 @@ import type { Json } from "../../kernel/json.ts";
 import { requireKey } from "../../store/prepare-commit.ts";
 import { keyRange, rangeAfter } from "../../store/ranges.ts";
 import { readVersion } from "../../store/read-version.ts";
-import type { Check, FailedCheck, Revision } from "../../store/store.ts";
+import type { Check, FailedCheck, Revision, Write, WriteOutcome } from "../../store/store.ts";
 import type { Scope } from "../../store/transact.ts";
 import { transact } from "../../store/transact.ts";
 import { waitForChange } from "../../store/wait-for-change.ts";
+import { nameBlobs, throwIfBlobAbsent } from "../blobs/name-blobs.ts";
 import { stateKeys } from "../keyspace.ts";
 import { leaseLost } from "../lease-lost.ts";
 import type { StateEntry } from "./state-entry.ts";
@@ -28,15 +29,18 @@ export interface SetInput {
   /** Absent: unconditional; 0: create only; N: compare and set. */
   readonly expectedVersion?: number;
   readonly guard?: LeaseGuard;
+  /** Hashes of the blobs that the entry names. They are kept for as long as this version of the entry is there. */
+  readonly blobs?: readonly string[];
 }
 export type SetResult = { readonly ok: true; readonly key: string; readonly version: number; readonly revision: Revision; readonly expiresAtMs?: number } | VersionConflict;
 
 export function setState(scope: Scope, input: SetInput): Promise<SetResult> {
   requireKey(input.key);
-  const { key, value, ttlMs, expectedVersion, guard } = input;
+  const { key, value, ttlMs, expectedVersion, guard, blobs } = input;
+  const names = nameBlobs([{ owner: stateKeys.key(key), blobs }]);
   return transact<{ key: string }, SetResult>(scope, {
     decide: () => ({
-      checks: checksOf(key, expectedVersion, guard),
+      checks: [...checksOf(key, expectedVersion, guard), ...names.checks],
       writes: [
         {
           op: "put",
@@ -46,6 +50,7 @@ export function setState(scope: Scope, input: SetInput): Promise<SetResult> {
           record: { kind: "state", op: "set", subject: key },
           lapse: ttlMs === undefined ? undefined : { kind: "state", op: "expire", subject: key },
         },
+        ...names.writes,
       ],
       note: { key },
     }),
@@ -144,7 +149,9 @@ export async function listState(
   return { entries: snapshot.entries.map(toStateEntry), more: snapshot.more || snapshot.rest !== undefined, revision: snapshot.revision };
 }
 
-export type CommitWrite = { readonly op: "set"; readonly key: string; readonly value: Json; readonly ttlMs?: number } | { readonly op: "delete"; readonly key: string };
+export type CommitWrite =
+  /** `blobs`: see `SetInput`. */
+  { readonly op: "set"; readonly key: string; readonly value: Json; readonly ttlMs?: number; readonly blobs?: readonly string[] } | { readonly op: "delete"; readonly key: string };
 export interface CommitInput {
   readonly writes: readonly CommitWrite[];
   /** Version 0 means that the key must not exist. */
@@ -168,27 +175,33 @@ export async function commitState(scope: Scope, input: CommitInput): Promise<Com
     if (written.has(key)) throw invalidInput("key", `each key may be written once; ${JSON.stringify(key)} appears twice`);
     written.add(key);
   }
-  const checks = [...input.expected.map(({ key, version }) => ({ key: stateKeys.key(key), version })), ...input.guards.flatMap((guard) => guard.checks)];
+  const names = nameBlobs(input.writes.map((write) => ({ owner: stateKeys.key(write.key), blobs: write.op === "set" ? write.blobs : undefined })));
+  const checks = [...input.expected.map(({ key, version }) => ({ key: stateKeys.key(key), version })), ...input.guards.flatMap((guard) => guard.checks), ...names.checks];
   return transact<{ keys: string[] }, CommitStateResult>(scope, {
     decide: () => ({
       checks,
-      writes: input.writes.map((write) =>
-        write.op === "delete"
-          ? { op: "delete", key: stateKeys.key(write.key), record: { kind: "state", op: "delete", subject: write.key } }
-          : {
-              op: "put",
-              key: stateKeys.key(write.key),
-              value: write.value,
-              ttlMs: write.ttlMs,
-              record: { kind: "state", op: "set", subject: write.key },
-              lapse: write.ttlMs === undefined ? undefined : { kind: "state", op: "expire", subject: write.key },
-            },
-      ),
+      writes: [
+        ...input.writes.map(
+          (write): Write =>
+            write.op === "delete"
+              ? { op: "delete", key: stateKeys.key(write.key), record: { kind: "state", op: "delete", subject: write.key } }
+              : {
+                  op: "put",
+                  key: stateKeys.key(write.key),
+                  value: write.value,
+                  ttlMs: write.ttlMs,
+                  record: { kind: "state", op: "set", subject: write.key },
+                  lapse: write.ttlMs === undefined ? undefined : { kind: "state", op: "expire", subject: write.key },
+                },
+        ),
+        ...names.writes,
+      ],
       note: { keys: input.writes.map((write) => write.key) },
     }),
-    finish: (note, committed) => ({ ok: true, revision: committed.revision, results: committed.writes.map((outcome, i) => ({ key: note.keys[i] as string, ...outcome })) }),
+    finish: (note, committed) => ({ ok: true, revision: committed.revision, results: note.keys.map((key, i) => ({ key, ...(committed.writes[i] as WriteOutcome) })) }),
     refused: async (failed, at) => {
       for (const guard of input.guards) throwIfGuardFailed(guard, failed);
+      throwIfBlobAbsent(failed);
       return { ok: false, conflicts: await readConflicts(scope.store, failed, at) };
     },
   });
@@ -202,6 +215,7 @@ function checksOf(key: string, expectedVersion: number | undefined, guard: Lease
 /** A lost lease takes precedence over a version conflict, because its holder must stop instead of retrying. */
 async function conflictOf({ store }: Scope, failed: readonly FailedCheck[], at: Revision, guard: LeaseGuard | undefined): Promise<VersionConflict | undefined> {
   if (guard !== undefined) throwIfGuardFailed(guard, failed);
+  throwIfBlobAbsent(failed);
   return (await readConflicts(store, failed, at))[0];
 }
 

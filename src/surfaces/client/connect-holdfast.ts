@@ -1,6 +1,7 @@
 import type { Clock } from "../../kernel/clock.ts";
 import { HoldfastError, invalidInput } from "../../kernel/errors.ts";
 import { randomHex } from "../../kernel/ids.ts";
+import { blobsOver } from "../library/blob-content.ts";
 import { onceOver } from "../library/effect-once.ts";
 import type { Effects } from "../library/effects.ts";
 import type { Holdfast } from "../library/holdfast.ts";
@@ -90,7 +91,7 @@ export async function connectHoldfast(url: string | URL, options: ConnectOptions
     const [group, method] = name.split(".") as [string, string | undefined];
     if (method !== undefined) groups[group] = { ...groups[group], [method]: remote(name) };
   }
-  const { state, leases, effects, ...others } = groups as unknown as Omit<Holdfast, "namespace" | "resume" | "history" | "health" | "close" | typeof Symbol.asyncDispose>;
+  const { state, leases, effects, blobs, ...others } = groups as unknown as Omit<Holdfast, "namespace" | "resume" | "history" | "health" | "close" | typeof Symbol.asyncDispose>;
   const finish: Effects["finish"] = (attempt, outcome, given) => effects.finish(attempt, sendableReport(outcome), given);
   const close = async (): Promise<void> => calls.close();
   return {
@@ -101,6 +102,7 @@ export async function connectHoldfast(url: string | URL, options: ConnectOptions
       waitFor: async (key, given) => waitRemotely(calls, clock, toArguments("state.waitFor", [key, given]), given?.signal),
       watch: (what, signal) => watchRemotely(calls, clock, toArguments("state.watch", [what]), signal),
     },
+    blobs: blobsOver(blobs),
     leases: {
       ...leases,
       acquire: async (resource, given) => acquireRemotely(calls, clock, toArguments("leases.acquire", [resource, given]), given?.signal),

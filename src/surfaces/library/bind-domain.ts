@@ -11,6 +11,7 @@ import { wakeRun } from "../../domain/workflows/wake-run.ts";
 import { checkpointRun, createRun, finishRun, giveBackRun, renewClaim } from "../../domain/workflows/workflows.ts";
 import { invalidInput } from "../../kernel/errors.ts";
 import { requireTtl } from "../../store/prepare-commit.ts";
+import { bindBlobs } from "./bind-blobs.ts";
 import { bindEffects } from "./bind-effects.ts";
 import { bindMemory } from "./bind-memory.ts";
 import type { CallOptions } from "./call-options.ts";
@@ -25,6 +26,7 @@ const historyDefault = 10;
 export function bindDomain(base: LibraryBase): Omit<Holdfast, "namespace" | "health" | "close" | typeof Symbol.asyncDispose> {
   return {
     state: bindState(base),
+    blobs: bindBlobs(base),
     leases: bindLeases(base),
     workflows: bindWorkflows(base),
     sessions: bindSessions(base),
@@ -51,8 +53,9 @@ function withTtl<Options extends { readonly ttlMs: number }>(options: Options | 
 function bindState(base: LibraryBase): State {
   return {
     async set(key, value, options = {}) {
-      const { ttlMs, expectedVersion, lease } = options;
-      return setState(scopeOf(base, options, "state.set", { key, value, ttlMs, expectedVersion, lease }), { key, value, ttlMs, expectedVersion, guard: guardOf(lease) });
+      const { ttlMs, expectedVersion, lease, blobs } = options;
+      const scope = scopeOf(base, options, "state.set", { key, value, ttlMs, expectedVersion, lease, blobs });
+      return setState(scope, { key, value, ttlMs, expectedVersion, guard: guardOf(lease), blobs });
     },
     get: async (key, past) => readState(base.scope, key, past),
     async waitFor(key, options) {

@@ -10,6 +10,7 @@ import type { Ending, RunStatus } from "../../domain/workflows/workflow.ts";
 import type { CheckpointResult, CreateInput, CreateResult, FinishResult, RunView } from "../../domain/workflows/workflows.ts";
 import type { Json, JsonObject } from "../../kernel/json.ts";
 import type { EngineHealth, Revision } from "../../store/store.ts";
+import type { Blobs } from "./blobs.ts";
 import type { WriteOptions } from "./call-options.ts";
 import type { Effects } from "./effects.ts";
 import type { Journal, Knowledge, Research, ResumeOptions, ResumeText } from "./memory.ts";
@@ -25,6 +26,8 @@ export interface SetOptions extends WriteOptions {
   /** Absent: write unconditionally. 0: create only. N: write only if the version is N. */
   readonly expectedVersion?: number;
   readonly lease?: LeaseRef;
+  /** Hashes of blobs that the entry names: they are kept until the entry is overwritten, deleted or expired. The write fails if one of them is absent. */
+  readonly blobs?: readonly string[];
 }
 
 export interface State {
@@ -42,7 +45,7 @@ export interface State {
       readonly signal?: AbortSignal;
     },
   ): Promise<StateEntry | undefined>;
-  delete(key: string, options?: Omit<SetOptions, "ttlMs">): Promise<DeleteResult>;
+  delete(key: string, options?: Omit<SetOptions, "ttlMs" | "blobs">): Promise<DeleteResult>;
   /** Lists live entries in byte order of their keys. Pass the last key as `after` for the next page. */
   list(options?: { readonly prefix?: string; readonly limit?: number; readonly after?: string; readonly values?: boolean }): Promise<{
     readonly entries: readonly StateEntry[];
@@ -96,6 +99,7 @@ export interface Sessions {
 export interface Holdfast extends AsyncDisposable {
   readonly namespace: string;
   readonly state: State;
+  readonly blobs: Blobs;
   readonly leases: Leases;
   readonly workflows: Workflows;
   readonly effects: Effects;

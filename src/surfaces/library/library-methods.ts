@@ -1,9 +1,12 @@
 import type { Holdfast } from "./holdfast.ts";
 
-type Group = "state" | "leases" | "effects" | "workflows" | "sessions" | "journal" | "research" | "knowledge";
+type Group = "state" | "blobs" | "leases" | "effects" | "workflows" | "sessions" | "journal" | "research" | "knowledge";
 
-/** Every method that can be called over HTTP, as spelled in its path. The client builds `effects.once` from other methods. */
-export type LibraryMethodName = Exclude<{ [Name in Group]: `${Name}.${keyof Holdfast[Name] & string}` }[Group], "effects.once"> | "resume" | "history" | "health";
+/** Methods that the client builds from others. */
+type Built = "effects.once" | "blobs.put" | "blobs.get" | "blobs.read";
+
+/** Every method that can be called over HTTP, as spelled in its path. */
+export type LibraryMethodName = Exclude<{ [Name in Group]: `${Name}.${keyof Holdfast[Name] & string}` }[Group], Built> | "resume" | "history" | "health";
 
 interface LibraryMethod {
   /** `write` methods change something and accept a request key. */
@@ -27,6 +30,10 @@ export const libraryMethods: Readonly<Record<LibraryMethodName, LibraryMethod>> 
   "state.list": read(),
   "state.commit": writeObject(),
   "state.watch": read(),
+  "blobs.putChunks": write("chunks"),
+  "blobs.assemble": writeObject(),
+  "blobs.find": read("hash"),
+  "blobs.readChunk": read("hash"),
   "leases.acquire": write("resource"),
   "leases.renew": write("resource"),
   "leases.release": write("resource"),

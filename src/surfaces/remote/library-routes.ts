@@ -79,6 +79,8 @@ function methodRoute(name: LibraryMethodName, effectKeepMs: number): ApiRoute {
 /** Removes secrets from the values to be stored. An effect's arguments stay unchanged, because they identify it and are not stored; only `shownArgs` is. */
 function cleanedArguments(name: LibraryMethodName, { requestKey, ...sent }: Readonly<Record<string, unknown>>, mode: SecretMode): Readonly<Record<string, unknown>> {
   if (typeof requestKey === "string") requireNoSecret(requestKey, "requestKey");
+  // Content in base64: what looks like a secret there is chance, and replacing it would destroy the content.
+  if (name === "blobs.putChunks" || name === "blobs.assemble") return { ...sent, requestKey };
   if (name === "effects.begin" && mode === "redact") {
     const { args, shownArgs = args, ...others } = sent;
     return { ...withoutSecrets({ ...others, shownArgs }, mode), args, requestKey };

@@ -21,7 +21,16 @@ const byText = z.array(text).optional();
 const entries = pageLimit(100).optional();
 const workspace = text.optional();
 
-const write = z.discriminatedUnion("op", [z.strictObject({ op: z.literal("set"), key, value: json, ttlMs: ttlMs.optional() }), z.strictObject({ op: z.literal("delete"), key })]);
+/** Of blobs and chunks. The domain checks the form of a hash, and names the one that is wrong. */
+const hash = z.string().max(128);
+/** In base64. The domain checks how many and how long. */
+const chunkTexts = z.array(z.string());
+const blobs = z.array(hash).max(limits.entryBlobsMax).optional();
+
+const write = z.discriminatedUnion("op", [
+  z.strictObject({ op: z.literal("set"), key, value: json, ttlMs: ttlMs.optional(), blobs }),
+  z.strictObject({ op: z.literal("delete"), key }),
+]);
 
 /** Loose, so that callers can pass the whole answer of `begin`. */
 const attempt = z.looseObject({ id: text, token });
@@ -32,13 +41,17 @@ const outcome = z.discriminatedUnion("state", [
 ]);
 
 const arguments_: Readonly<Record<LibraryMethodName, z.ZodObject>> = {
-  "state.set": z.strictObject({ key, value: json, ttlMs: ttlMs.optional(), expectedVersion: version.optional(), lease: lease.optional() }),
+  "state.set": z.strictObject({ key, value: json, ttlMs: ttlMs.optional(), expectedVersion: version.optional(), lease: lease.optional(), blobs }),
   "state.get": z.strictObject({ key, version: version.optional(), revision: revision.optional() }),
   "state.waitFor": z.strictObject({ key, versionAbove: version, timeoutMs: waitMs, wasThere: z.boolean().optional() }),
   "state.delete": z.strictObject({ key, expectedVersion: version.optional(), lease: lease.optional() }),
   "state.list": z.strictObject({ prefix: prefix.optional(), limit, after: key.optional(), values: z.boolean().optional() }),
   "state.commit": z.strictObject({ writes: z.array(write), expected: z.array(z.strictObject({ key, version })).optional(), leases: z.array(lease).optional() }),
   "state.watch": z.strictObject({ key: key.optional(), prefix: prefix.optional(), after: version.optional() }),
+  "blobs.putChunks": z.strictObject({ chunks: chunkTexts }),
+  "blobs.assemble": z.strictObject({ bytes: z.int().min(0), chunks: z.array(hash), hash: hash.optional(), contents: chunkTexts.optional() }),
+  "blobs.find": z.strictObject({ hash }),
+  "blobs.readChunk": z.strictObject({ hash }),
   "leases.acquire": z.strictObject({ resource: key, ttlMs, waitMs: waitMs.optional() }),
   "leases.renew": z.strictObject({ resource: key, ttlMs, token: token.optional() }),
   "leases.release": z.strictObject({ resource: key, token: token.optional() }),

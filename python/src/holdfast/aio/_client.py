@@ -11,6 +11,7 @@ from ..errors import HoldfastError, invalid_input
 from ..memory_results import ResumeText
 from ..outcomes import WorkOutcome
 from ..results import Health, HistoryCursor, HistoryKind, HistoryPage, RunCreated
+from ._blobs import AsyncBlobs
 from ._calls import AsyncCalls
 from ._effects import AsyncEffects
 from ._hold import AsyncHeldLease
@@ -33,6 +34,7 @@ class AsyncHoldfast:
         self.calls = calls
         self._local = local
         self.state = AsyncState(calls)
+        self.blobs = AsyncBlobs(calls)
         self.leases = AsyncLeases(calls)
         self.workflows = AsyncWorkflows(calls)
         self.effects = AsyncEffects(calls)

@@ -45,10 +45,13 @@ class AsyncState:
         ttl: float | None = None,
         expected_version: int | None = None,
         lease: LeaseLike | None = None,
+        blobs: Sequence[str] | None = None,
         agent: str | None = None,
         request_key: str | None = None,
     ) -> SetResult:
-        """`expected_version`: None writes unconditionally, 0 only creates, N compares and sets. `lease`: must be live, with its current token."""
+        """`expected_version`: None writes unconditionally, 0 only creates, N compares and sets. `lease`: must be live, with its current token.
+
+        `blobs`: hashes of blobs that the entry names. They are kept until the entry is overwritten, deleted or expired."""
         return await self._calls.call(
             "state.set",
             decoder(StateSet, VersionConflict),
@@ -57,6 +60,7 @@ class AsyncState:
             ttl=ttl,
             expected_version=expected_version,
             lease=lease_ref(lease),
+            blobs=blobs,
             agent=agent,
             request_key=request_key,
         )

@@ -12,6 +12,7 @@ from ..errors import HoldfastError, invalid_input
 from ..memory_results import ResumeText
 from ..outcomes import WorkOutcome
 from ..results import Health, HistoryCursor, HistoryKind, HistoryPage, RunCreated
+from ._blobs import Blobs
 from ._calls import Calls
 from ._effects import Effects
 from ._hold import HeldLease
@@ -34,6 +35,7 @@ class Holdfast:
         self.calls = calls
         self._local = local
         self.state = State(calls)
+        self.blobs = Blobs(calls)
         self.leases = Leases(calls)
         self.workflows = Workflows(calls)
         self.effects = Effects(calls)
