@@ -27,8 +27,8 @@ def build(worker: str, hang_in: str | None) -> StateGraph[Trip]:
     builder = StateGraph(Trip)
     steps = ("plan", "book", "pay", "confirm")
 
-    def node(step: str) -> None:
-        def work(trip: Trip) -> Trip:
+    def add(step: str) -> None:
+        def work(state: Trip) -> Trip:
             print(f"{worker} {step}", flush=True)
             if step == hang_in:
                 sys.stdin.read()
@@ -37,7 +37,7 @@ def build(worker: str, hang_in: str | None) -> StateGraph[Trip]:
         builder.add_node(step, work)
 
     for step in steps:
-        node(step)
+        add(step)
     for start, end in zip((START, *steps), (*steps, END), strict=True):
         builder.add_edge(start, end)
     return builder

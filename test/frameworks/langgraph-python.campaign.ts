@@ -40,6 +40,11 @@ test.each(["order", "writes"])("the conformance suite finds a planted defect: %s
   for (const report of Object.values(await runSuite(url, "--planted", defect))) expect(report.level).not.toBe("FULL");
 });
 
+test.each(sharedEngines)("the tests of the savers and stores pass on $name", async (engine) => {
+  const { url } = await serveForTest(await engine.freshUrl());
+  await runGraphProgram("tests/graphs/test_graphs.py", [], { HOLDFAST_TEST_URL: url, PYTHONWARNINGS: "error::ResourceWarning" });
+});
+
 interface TakeoverReport {
   readonly rounds: number;
   readonly stale_writes_accepted: number;
@@ -76,4 +81,19 @@ test("a graph whose worker and server are killed is continued by another worker 
   first.child.kill("SIGKILL");
   await here.stop("SIGKILL");
   expect(await runGraphProgram(example, [there.url, "ben", "trip-7"])).toBe("ben pay\nben confirm\nben finished: plan by ann, book by ann, pay by ben, confirm by ben\n");
+});
+
+interface Measured {
+  readonly median: number;
+  readonly rounds: readonly number[];
+}
+
+test("steps per second at 64 threads, beside LangGraph's own saver on the same PostgreSQL", async () => {
+  await using postgres = await startPostgres({ settings: { max_connections: "200" } });
+  const { url } = await serveForTest(postgres.url);
+  const printed = await runGraphProgram("benchmarks/langgraph_throughput.py", [url, postgres.superuserUrl, "--steps", String(scaled(20, 5))]);
+  console.log(`steps per second at 64 threads: ${printed}`);
+  const measured: readonly Measured[] = Object.values(JSON.parse(printed));
+  expect(measured).toHaveLength(3);
+  for (const { rounds } of measured) expect(rounds).toEqual([expect.any(Number), expect.any(Number), expect.any(Number)]);
 });

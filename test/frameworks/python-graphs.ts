@@ -16,9 +16,9 @@ export async function serveForTest(storeUrl: string): Promise<HttpProcess> {
 }
 
 /** Starts a program of python/tests/graphs, or an example, with LangGraph and this project's client. */
-export async function startGraphProgram(path: string, args: readonly string[]): Promise<RunningProcess> {
+export async function startGraphProgram(path: string, args: readonly string[], more: Readonly<Record<string, string>> = {}): Promise<RunningProcess> {
   const python = await requireService("python-langgraph.mjs");
-  const env = { PATH: process.env.PATH, PYTHONPATH: join(pythonFolder, "src"), PYTHONDONTWRITEBYTECODE: "1", PYTHONUNBUFFERED: "1" };
+  const env = { PATH: process.env.PATH, PYTHONPATH: join(pythonFolder, "src"), PYTHONDONTWRITEBYTECODE: "1", PYTHONUNBUFFERED: "1", ...more };
   const running = startProgram(python, [path, ...args], { cwd: pythonFolder, env });
   onTestFinished(async () => {
     if (running.child.exitCode === null && running.child.signalCode === null) running.child.kill("SIGKILL");
@@ -28,8 +28,8 @@ export async function startGraphProgram(path: string, args: readonly string[]): 
 }
 
 /** Runs it to its end; what it printed. */
-export async function runGraphProgram(path: string, args: readonly string[]): Promise<string> {
-  const { code, signal, stdout, stderr }: Finished = await (await startGraphProgram(path, args)).finished;
+export async function runGraphProgram(path: string, args: readonly string[], more: Readonly<Record<string, string>> = {}): Promise<string> {
+  const { code, signal, stdout, stderr }: Finished = await (await startGraphProgram(path, args, more)).finished;
   if (code !== 0) throw new Error(`${path} ended with ${code ?? signal}:\n${stdout}\n${stderr}`);
   return stdout;
 }

@@ -19,7 +19,7 @@ from ._io import AsyncConnection, AsyncEvent
 
 _T = TypeVar("_T")
 _ANSWER_BYTES_MAX = 64 * 1024 * 1024
-_IDLE_MAX = 8
+_IDLE_MAX = 64
 # Servers commonly end connections that were idle for five seconds.
 _IDLE_SECONDS_MAX = 4.0
 

@@ -12,6 +12,17 @@ from ._keys import slot_of
 
 Typed = tuple[str, bytes]
 """What a serializer of LangGraph makes of a value: how it is written, and its bytes."""
+
+
+@dataclass(frozen=True)
+class Stored:
+    """A value as an entry holds it: its bytes, or the hash of the blob that does."""
+
+    kind: str
+    data: bytes | None
+    blob: str | None
+
+
 REPLACED = "s"
 """Begins the slot of a write that a later one replaces."""
 
@@ -26,15 +37,19 @@ class CheckpointRecord:
     checkpoint: Typed
     """Without the channel values."""
     metadata: Typed
-    channels: Mapping[str, Typed]
+    channels: Mapping[str, Stored]
     """Every channel that has a value, so that a checkpoint can be read, copied and kept without those before it."""
+
+    @property
+    def blobs(self) -> list[str]:
+        return [value.blob for value in self.channels.values() if value.blob is not None]
 
     def to_json(self) -> dict[str, Json]:
         return {
             **{"thread": self.thread, "ns": self.ns, "id": self.id, "parent": self.parent, "run": self.run},
-            "checkpoint": _to_text(self.checkpoint),
-            "metadata": _to_text(self.metadata),
-            "channels": {name: _to_text(value) for name, value in self.channels.items()},
+            "checkpoint": [self.checkpoint[0], _text_of(self.checkpoint[1])],
+            "metadata": [self.metadata[0], _text_of(self.metadata[1])],
+            "channels": {name: _stored_to_json(value) for name, value in self.channels.items()},
         }
 
 
@@ -45,9 +60,9 @@ def checkpoint_in(value: Any) -> CheckpointRecord:
         id=value["id"],
         parent=value["parent"],
         run=value["run"],
-        checkpoint=_from_text(value["checkpoint"]),
-        metadata=_from_text(value["metadata"]),
-        channels={name: _from_text(each) for name, each in value["channels"].items()},
+        checkpoint=(value["checkpoint"][0], b64decode(value["checkpoint"][1])),
+        metadata=(value["metadata"][0], b64decode(value["metadata"][1])),
+        channels={name: _stored_in(each) for name, each in value["channels"].items()},
     )
 
 
@@ -56,7 +71,7 @@ class TaskWrite:
     index: int
     """Its place among the task's writes; negative for an error, an interrupt and the like, of which the last one counts."""
     channel: str
-    value: Typed
+    value: Stored
 
 
 @dataclass(frozen=True)
@@ -66,8 +81,12 @@ class TaskWrites:
     writes: Sequence[TaskWrite]
     revision: int = 0
 
+    @property
+    def blobs(self) -> list[str]:
+        return [write.value.blob for write in self.writes if write.value.blob is not None]
+
     def to_json(self) -> dict[str, Json]:
-        return {"task": self.task, "path": self.path, "writes": [[each.index, each.channel, _to_text(each.value)] for each in self.writes]}
+        return {"task": self.task, "path": self.path, "writes": [[each.index, each.channel, _stored_to_json(each.value)] for each in self.writes]}
 
     def by_slot(self) -> Iterator[tuple[str, TaskWrites]]:
         """As they are stored: the ordinary ones together, under a name that a repeated call gives again, and each of the others by itself, to be replaced."""
@@ -79,7 +98,7 @@ class TaskWrites:
 
 
 def task_writes_in(value: Any, revision: int) -> TaskWrites:
-    writes = [TaskWrite(index, channel, _from_text(each)) for index, channel, each in value["writes"]]
+    writes = [TaskWrite(index, channel, _stored_in(each)) for index, channel, each in value["writes"]]
     return TaskWrites(value["task"], value["path"], writes, revision)
 
 
@@ -93,9 +112,13 @@ def by_task(stored: Sequence[TaskWrites]) -> list[TaskWrites]:
     return [TaskWrites(task, path, [placed[index] for index in sorted(placed)]) for (path, task), placed in sorted(tasks.items())]
 
 
-def _to_text(value: Typed) -> list[Json]:
-    return [value[0], b64encode(value[1]).decode("ascii")]
+def _stored_to_json(value: Stored) -> list[Json]:
+    return [value.kind, _text_of(value.data)] if value.data is not None else [value.kind, None, value.blob]
 
 
-def _from_text(value: Any) -> Typed:
-    return value[0], b64decode(value[1])
+def _stored_in(value: Any) -> Stored:
+    return Stored(value[0], b64decode(value[1]), None) if value[1] is not None else Stored(value[0], None, value[2])
+
+
+def _text_of(data: bytes) -> str:
+    return b64encode(data).decode("ascii")

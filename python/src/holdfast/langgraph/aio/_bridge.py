@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Coroutine, Iterator, Sequence
+from collections.abc import AsyncIterator, Coroutine, Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver, ChannelVersions, Checkpoint, CheckpointMetadata, CheckpointTuple
 from langgraph.checkpoint.serde.base import SerializerProtocol
+from langgraph.store.base import BaseStore, Op, Result
 
 _T = TypeVar("_T")
 
@@ -73,3 +74,13 @@ class AsyncSaverBridge(BaseCheckpointSaver[str]):
 
 async def _next(found: AsyncIterator[CheckpointTuple]) -> CheckpointTuple | None:
     return await anext(found, None)
+
+
+class AsyncStoreBridge(BaseStore):
+    """Calls without `await`, from threads other than the event loop's."""
+
+    def __init__(self) -> None:
+        self._loop = Loop()
+
+    def batch(self, ops: Iterable[Op]) -> list[Result]:
+        return self._loop.run(self.abatch(ops), "batch")

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from ...aio import AsyncHoldfast
@@ -11,6 +11,7 @@ from .._keys import age_of, checkpoint_key, checkpoints_prefix, claimed_key, run
 from .._ownership import ThreadNotOwned
 from .._records import REPLACED, CheckpointRecord, TaskWrites, by_task, checkpoint_in, task_writes_in
 from ._claim import AsyncThreadClaim
+from ._contents import AsyncContents
 
 _PAGE = 100
 _KEYS_PAGE = 1_000
@@ -22,32 +23,38 @@ class AsyncThreads:
 
     def __init__(self, client: AsyncHoldfast, ttl: float | None) -> None:
         self.client = client
-        self.ttl = ttl
+        self.contents = AsyncContents(client)
+        self._ttl = ttl
         self.claims: dict[str, AsyncThreadClaim] = {}
 
     async def put(self, record: CheckpointRecord) -> None:
         place = (record.thread, record.ns, record.id)
-        writes = [self._set(checkpoint_key(*place), record.to_json())]
+        writes = [await self._set(checkpoint_key(*place), record.to_json(), record.blobs)]
         if record.run is not None:
-            writes.append(self._set(run_key(record.run, *place), {"thread": record.thread, "ns": record.ns, "id": record.id}))
+            writes.append(await self._set(run_key(record.run, *place), {"thread": record.thread, "ns": record.ns, "id": record.id}))
         await self._commit(record.thread, writes)
 
     async def put_writes(self, thread: str, ns: str, checkpoint_id: str, given: TaskWrites) -> None:
-        writes = [(slot, self._set(write_key(thread, ns, checkpoint_id, given.task, slot), each.to_json())) for slot, each in given.by_slot()]
-        ordinary = next((write.key for slot, write in writes if not slot.startswith(REPLACED)), None)
-        conflict = await self._commit(thread, [write for _, write in writes], absent=ordinary)
+        writes = []
+        ordinary: str | None = None
+        for slot, each in given.by_slot():
+            key = write_key(thread, ns, checkpoint_id, given.task, slot)
+            ordinary = ordinary if slot.startswith(REPLACED) else key
+            writes.append(await self._set(key, each.to_json(), each.blobs))
+        conflict = await self._commit(thread, writes, absent=ordinary)
         if conflict is not None:
             # The task's ordinary writes are there already, and the first ones count.
-            await self._commit(thread, [write for _, write in writes if write.key != ordinary])
+            await self._commit(thread, [write for write in writes if write.key != ordinary])
 
     async def get(self, thread: str, ns: str, checkpoint_id: str | None) -> CheckpointRecord | None:
         if checkpoint_id is not None:
             return await self._read(checkpoint_key(thread, ns, checkpoint_id))
         newest = await self.client.state.list(prefix=checkpoints_prefix(thread, ns), limit=1)
-        return checkpoint_in(newest.entries[0].value) if newest.entries else None
+        return await self._checkpoint(newest.entries[0]) if newest.entries else None
 
     async def writes_of(self, thread: str, ns: str, checkpoint_id: str) -> Sequence[TaskWrites]:
-        return by_task([task_writes_in(entry.value, entry.revision) async for entry in self._entries(writes_prefix(thread, ns, checkpoint_id))])
+        found = [entry async for entry in self._entries(writes_prefix(thread, ns, checkpoint_id))]
+        return by_task([task_writes_in(await self.contents.unfold(entry.value), entry.revision) for entry in found])
 
     async def list(self, thread: str | None, ns: str | None, before: str | None, page: int = _PAGE) -> AsyncIterator[CheckpointRecord]:
         """Newest first; of all threads, thread by thread."""
@@ -60,12 +67,12 @@ class AsyncThreads:
             return
         after = None if thread is None or ns is None or before is None else checkpoint_key(thread, ns, before)
         async for each in self._entries(checkpoints_prefix(thread, ns), after=after, page=page):
-            record = checkpoint_in(each.value)
+            record = await self._checkpoint(each)
             if before is None or record.id < before:
                 yield record
 
     async def delete_thread(self, thread: str) -> None:
-        await self._delete([checkpoint_in(entry.value) async for entry in self._entries(checkpoints_prefix(thread))])
+        await self._delete([await self._checkpoint(entry) async for entry in self._entries(checkpoints_prefix(thread))])
         # What was left by a deletion that did not come to its end.
         await self._delete_keys(thread, [entry.key async for entry in self._entries(writes_prefix(thread), values=False)])
 
@@ -84,7 +91,7 @@ class AsyncThreads:
         parent: str | None = None
         needed: set[str] = set()
         async for entry in self._entries(checkpoints_prefix(thread)):
-            record = checkpoint_in(entry.value)
+            record = await self._checkpoint(entry)
             is_newest = record.ns != ns
             if is_newest:
                 ns, needed = record.ns, set(needed_by(record))
@@ -109,7 +116,10 @@ class AsyncThreads:
 
     async def _read(self, key: str) -> CheckpointRecord | None:
         entry = await self.client.state.get(key)
-        return None if entry is None else checkpoint_in(entry.value)
+        return None if entry is None else await self._checkpoint(entry)
+
+    async def _checkpoint(self, entry: StateEntry) -> CheckpointRecord:
+        return checkpoint_in(await self.contents.unfold(entry.value))
 
     async def _delete(self, records: Sequence[CheckpointRecord]) -> None:
         # The oldest first: what is left when this is interrupted still begins with the newest.
@@ -144,8 +154,9 @@ class AsyncThreads:
             raise ThreadNotOwned(thread, was_ours=False)
         return result.conflicts[0]
 
-    def _set(self, key: str, value: Any) -> SetWrite:
-        return SetWrite(key=key, value=value, ttl=self.ttl)
+    async def _set(self, key: str, value: Mapping[str, Any], blobs: Sequence[str] = ()) -> SetWrite:
+        folded, names = await self.contents.fold(value, blobs)
+        return SetWrite(key=key, value=folded, ttl=self._ttl, blobs=names or None)
 
     async def _entries(self, prefix: str, *, values: bool = True, after: str | None = None, page: int | None = None) -> AsyncIterator[StateEntry]:
         size = page or (_PAGE if values else _KEYS_PAGE)

@@ -2,9 +2,10 @@
 from __future__ import annotations
 
 import builtins
+import dataclasses
 import random
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from langchain_core.runnables import RunnableConfig
@@ -20,14 +21,15 @@ from langgraph.checkpoint.base import (
 from langgraph.checkpoint.serde.base import SerializerProtocol
 
 from ...sync import Holdfast
-from ...errors import invalid_input
+from ...errors import HoldfastError, invalid_input
 from .._keys import checkpoint_key
-from .._records import CheckpointRecord, TaskWrite, TaskWrites, Typed
+from .._records import CheckpointRecord, Stored, TaskWrite, TaskWrites
 from ._bridge import SaverBridge
 from ._claim import ThreadClaim
 from ._threads import Threads
 
 _RECENT_MAX = 256
+_RECENT_BYTES_MAX = 131_072
 
 
 class HoldfastSaver(SaverBridge):
@@ -39,7 +41,7 @@ class HoldfastSaver(SaverBridge):
         super().__init__(serde=serde)
         self._threads = Threads(client, ttl)
         # Of the checkpoints stored last, what the next ones share with them.
-        self._recent: OrderedDict[str, tuple[ChannelVersions, dict[str, Typed]]] = OrderedDict()
+        self._recent: OrderedDict[str, tuple[ChannelVersions, Mapping[str, Stored]]] = OrderedDict()
 
     def claim(self, thread_id: str, *, ttl: float = 30.0, wait: float | None = None) -> ThreadClaim:
         """For a with block in which this saver alone may store anything in the thread.
@@ -88,7 +90,7 @@ class HoldfastSaver(SaverBridge):
         parent = get_checkpoint_id(config)
         kept = get_serializable_checkpoint_metadata(config, metadata)
         run = kept.get("run_id")
-        channels = self._channels(thread, ns, parent, checkpoint, new_versions)
+        unchanged = self._unchanged(thread, ns, parent, checkpoint, new_versions)
         record = CheckpointRecord(
             thread=thread,
             ns=ns,
@@ -97,10 +99,17 @@ class HoldfastSaver(SaverBridge):
             run=run if isinstance(run, str) else None,
             checkpoint=self.serde.dumps_typed({name: value for name, value in checkpoint.items() if name != "channel_values"}),
             metadata=self.serde.dumps_typed(kept),
-            channels=channels,
+            channels=self._channels(checkpoint, unchanged),
         )
-        self._threads.put(record)
-        self._remember(checkpoint_key(thread, ns, checkpoint["id"]), checkpoint["channel_versions"], channels)
+        try:
+            self._threads.put(record)
+        except HoldfastError as error:
+            if "missing" not in error.details:
+                raise
+            # The checkpoint that this one shares values with was deleted meanwhile, and they with it.
+            record = dataclasses.replace(record, channels=self._channels(checkpoint, {}))
+            self._threads.put(record)
+        self._remember(checkpoint_key(thread, ns, checkpoint["id"]), checkpoint["channel_versions"], record.channels)
         return _config(thread, ns, checkpoint["id"])
 
     def put_writes(self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = "") -> None:
@@ -108,9 +117,8 @@ class HoldfastSaver(SaverBridge):
         checkpoint_id = get_checkpoint_id(config)
         if checkpoint_id is None:
             raise invalid_input("checkpoint_id", "the config of put_writes must name the checkpoint")
-        given = [
-            TaskWrite(WRITES_IDX_MAP.get(channel, index), channel, self.serde.dumps_typed(value)) for index, (channel, value) in enumerate(writes)
-        ]
+        values = self._threads.contents.store({index: self.serde.dumps_typed(value) for index, (_, value) in enumerate(writes)})
+        given = [TaskWrite(WRITES_IDX_MAP.get(channel, index), channel, values[index]) for index, (channel, _) in enumerate(writes)]
         self._threads.put_writes(thread, ns, checkpoint_id, TaskWrites(task_id, task_path, given))
 
     def delete_thread(self, thread_id: str) -> None:
@@ -142,29 +150,33 @@ class HoldfastSaver(SaverBridge):
         delta = self.serde.loads_typed(record.metadata).get("counters_since_delta_snapshot") or {}
         return [name for name in delta if name not in record.channels]
 
-    def _channels(
+    def _unchanged(
         self, thread: str, ns: str, parent: str | None, checkpoint: Checkpoint, new_versions: ChannelVersions
-    ) -> dict[str, Typed]:
-        """A channel that did not change keeps what the parent stored for it, and is not serialized again."""
-        values, versions = checkpoint["channel_values"], checkpoint["channel_versions"]
+    ) -> dict[str, Stored]:
+        """What the parent stored for the channels that did not change."""
+        versions = checkpoint["channel_versions"]
         unchanged = [name for name in versions if name not in new_versions]
-        before: tuple[ChannelVersions, dict[str, Typed]] = ({}, {})
-        if parent is not None and unchanged:
-            known = self._recent.get(checkpoint_key(thread, ns, parent))
-            before = self._read_channels(thread, ns, parent) if known is None else known
-        channels = {name: before[1][name] for name in unchanged if name in before[1] and before[0].get(name) == versions[name]}
-        for name in versions:
-            if name in values and name not in channels:
-                channels[name] = self.serde.dumps_typed(values[name])
-        return channels
+        if parent is None or not unchanged:
+            return {}
+        known = self._recent.get(checkpoint_key(thread, ns, parent))
+        before, channels = self._read_channels(thread, ns, parent) if known is None else known
+        return {name: channels[name] for name in unchanged if name in channels and before.get(name) == versions[name]}
 
-    def _read_channels(self, thread: str, ns: str, checkpoint_id: str) -> tuple[ChannelVersions, dict[str, Typed]]:
+    def _channels(self, checkpoint: Checkpoint, unchanged: dict[str, Stored]) -> dict[str, Stored]:
+        """Those that did not change are not serialized again."""
+        values = checkpoint["channel_values"]
+        changed = [name for name in checkpoint["channel_versions"] if name in values and name not in unchanged]
+        return {**unchanged, **self._threads.contents.store({name: self.serde.dumps_typed(values[name]) for name in changed})}
+
+    def _read_channels(self, thread: str, ns: str, checkpoint_id: str) -> tuple[ChannelVersions, Mapping[str, Stored]]:
         record = self._threads.get(thread, ns, checkpoint_id)
         if record is None:
             return {}, {}
-        return self.serde.loads_typed(record.checkpoint)["channel_versions"], dict(record.channels)
+        return self.serde.loads_typed(record.checkpoint)["channel_versions"], record.channels
 
-    def _remember(self, key: str, versions: ChannelVersions, channels: dict[str, Typed]) -> None:
+    def _remember(self, key: str, versions: ChannelVersions, channels: Mapping[str, Stored]) -> None:
+        if sum(len(value.data or b"") for value in channels.values()) > _RECENT_BYTES_MAX:
+            return
         self._recent[key] = (dict(versions), channels)
         while len(self._recent) > _RECENT_MAX:
             self._recent.popitem(last=False)
@@ -172,16 +184,19 @@ class HoldfastSaver(SaverBridge):
     def _tuple(self, record: CheckpointRecord) -> CheckpointTuple:
         place = (record.thread, record.ns, record.id)
         checkpoint: Checkpoint = self.serde.loads_typed(record.checkpoint)
-        self._remember(checkpoint_key(*place), checkpoint["channel_versions"], dict(record.channels))
-        checkpoint["channel_values"] = {name: self.serde.loads_typed(value) for name, value in record.channels.items()}
+        self._remember(checkpoint_key(*place), checkpoint["channel_versions"], record.channels)
+        checkpoint["channel_values"] = {name: self._load(value) for name, value in record.channels.items()}
         tasks = self._threads.writes_of(*place)
         return CheckpointTuple(
             config=_config(*place),
             checkpoint=checkpoint,
             metadata=self.serde.loads_typed(record.metadata),
             parent_config=None if record.parent is None else _config(record.thread, record.ns, record.parent),
-            pending_writes=[(each.task, write.channel, self.serde.loads_typed(write.value)) for each in tasks for write in each.writes],
+            pending_writes=[(each.task, write.channel, self._load(write.value)) for each in tasks for write in each.writes],
         )
+
+    def _load(self, value: Stored) -> Any:
+        return self.serde.loads_typed(self._threads.contents.load(value))
 
 
 def _place(config: RunnableConfig) -> tuple[str, str]:
