@@ -1,3 +1,4 @@
+import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { sharedEngines } from "../support/engines.ts";
@@ -97,3 +98,22 @@ test("steps per second at 64 threads, beside LangGraph's own saver on the same P
   expect(measured).toHaveLength(3);
   for (const { rounds } of measured) expect(rounds).toEqual([expect.any(Number), expect.any(Number), expect.any(Number)]);
 });
+
+test("200 steps over a static megabyte take less than a twentieth of the storage that LangGraph's SQLite saver takes", async () => {
+  const [ours, theirs] = [await temporaryFolder(), await temporaryFolder()];
+  const play = async (factory: string, argument: string) =>
+    JSON.parse(await runGraphProgram("tests/graphs/static_state.py", [`savers:${factory}`, argument, "200"])) as { readonly steps: number; readonly resumeMs: number };
+  const server = await serveForTest(`sqlite:${join(ours, "store.db")}`);
+  const [here, there] = [await play("holdfast_saver", server.url), await play("sqlite_saver", join(theirs, "stock.db"))];
+  // Both have brought their files up to date by then.
+  await server.stop();
+  const [hereBytes, thereBytes] = [await bytesIn(ours), await bytesIn(theirs)];
+  console.log(`200 steps over a static megabyte: ${JSON.stringify({ holdfast: { ...here, bytes: hereBytes }, langgraph: { ...there, bytes: thereBytes } })}`);
+  expect([here.steps, there.steps]).toEqual([200, 200]);
+  expect(thereBytes / hereBytes).toBeGreaterThan(20);
+});
+
+async function bytesIn(folder: string): Promise<number> {
+  const sizes = await Promise.all((await readdir(folder)).map(async (name) => (await stat(join(folder, name))).size));
+  return sizes.reduce((sum, size) => sum + size, 0);
+}

@@ -32,7 +32,7 @@ def thread_resource(thread: str) -> str:
 
 
 def claimed_key(thread: str) -> str:
-    """Present while the thread belongs to whoever holds its lease."""
+    """Present while the thread belongs to the holder of its lease."""
     return f"{_ROOT}claimed/{_part(thread)}"
 
 

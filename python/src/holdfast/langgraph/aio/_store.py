@@ -73,7 +73,7 @@ class AsyncHoldfastStore(AsyncStoreBridge):
 
     async def _refresh(self, entry: StateEntry, item: StoredItem) -> None:
         if item.ttl is not None:
-            # Whoever changed the item meanwhile has begun its time again.
+            # A refusal means that the item was changed meanwhile, which began its time again.
             await self._write(entry.key, item, entry.version)
 
     async def _item(self, entry: StateEntry) -> StoredItem:

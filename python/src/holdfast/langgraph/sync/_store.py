@@ -74,7 +74,7 @@ class HoldfastStore(StoreBridge):
 
     def _refresh(self, entry: StateEntry, item: StoredItem) -> None:
         if item.ttl is not None:
-            # Whoever changed the item meanwhile has begun its time again.
+            # A refusal means that the item was changed meanwhile, which began its time again.
             self._write(entry.key, item, entry.version)
 
     def _item(self, entry: StateEntry) -> StoredItem:
