@@ -37,12 +37,7 @@ def claimed_key(thread: str) -> str:
 
 
 def checkpoints_prefix(thread: str | None = None, ns: str | None = None) -> str:
-    return f"{_ROOT}checkpoint/" + _within(thread, ns)
-
-
-def writes_prefix(thread: str, ns: str | None = None, checkpoint_id: str | None = None) -> str:
-    place = f"{_ROOT}write/" + _within(thread, ns)
-    return place if checkpoint_id is None else f"{place}{_newest_first(checkpoint_id)}/"
+    return f"{_ROOT}thread/" + _within(thread, ns)
 
 
 def _within(thread: str | None, ns: str | None) -> str:
@@ -50,7 +45,13 @@ def _within(thread: str | None, ns: str | None) -> str:
 
 
 def checkpoint_key(thread: str, ns: str, checkpoint_id: str) -> str:
+    """The writes of the checkpoint's tasks come right after it, so one range holds them all. No other checkpoint's key begins with this one."""
     return checkpoints_prefix(thread, ns) + _newest_first(checkpoint_id)
+
+
+def checkpoint_key_in(key: str) -> str:
+    """Of a checkpoint's own key, or of a write that belongs to it."""
+    return "/".join(key.split("/", 5)[:5])
 
 
 def age_of(key: str) -> str:
@@ -59,7 +60,12 @@ def age_of(key: str) -> str:
 
 
 def write_key(thread: str, ns: str, checkpoint_id: str, task_id: str, slot: str) -> str:
-    return f"{writes_prefix(thread, ns, checkpoint_id)}{_part(task_id)}/{slot}"
+    return f"{checkpoint_key(thread, ns, checkpoint_id)}/{_part(task_id)}/{slot}"
+
+
+def after_writes(checkpoint: str) -> str:
+    """Sorts after a checkpoint and its writes."""
+    return f"{checkpoint}/\U0010ffff"
 
 
 def slot_of(indexes: list[int]) -> str:

@@ -51,8 +51,8 @@ class AsyncHoldfastSaver(AsyncSaverBridge):
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         thread, ns = _place(config)
-        record = await self._threads.get(thread, ns, get_checkpoint_id(config))
-        return None if record is None else await self._tuple(record)
+        found = await self._threads.get(thread, ns, get_checkpoint_id(config))
+        return None if found is None else await self._tuple(*found)
 
     async def alist(
         self,
@@ -69,14 +69,14 @@ class AsyncHoldfastSaver(AsyncSaverBridge):
         left = limit
         if left is not None and left <= 0:
             return
-        page = 100 if left is None or filter or only else min(left, 100)
-        async for record in self._threads.list(None if thread is None else str(thread), ns, until, page):
+        page = 100 if left is None or filter or only else min(2 * left, 100)
+        async for record, tasks in self._threads.list(None if thread is None else str(thread), ns, until, page):
             if only is not None and record.id != only:
                 continue
             metadata = self.serde.loads_typed(record.metadata)
             if filter and any(metadata.get(name) != value for name, value in filter.items()):
                 continue
-            yield await self._tuple(record)
+            yield await self._tuple(record, tasks)
             if left is not None:
                 left -= 1
                 if left == 0:
@@ -168,9 +168,10 @@ class AsyncHoldfastSaver(AsyncSaverBridge):
         return {**unchanged, **await self._threads.contents.store({name: self.serde.dumps_typed(values[name]) for name in changed})}
 
     async def _read_channels(self, thread: str, ns: str, checkpoint_id: str) -> tuple[ChannelVersions, Mapping[str, Stored]]:
-        record = await self._threads.get(thread, ns, checkpoint_id)
-        if record is None:
+        found = await self._threads.get(thread, ns, checkpoint_id)
+        if found is None:
             return {}, {}
+        record, _ = found
         return self.serde.loads_typed(record.checkpoint)["channel_versions"], record.channels
 
     def _remember(self, key: str, versions: ChannelVersions, channels: Mapping[str, Stored]) -> None:
@@ -180,12 +181,11 @@ class AsyncHoldfastSaver(AsyncSaverBridge):
         while len(self._recent) > _RECENT_MAX:
             self._recent.popitem(last=False)
 
-    async def _tuple(self, record: CheckpointRecord) -> CheckpointTuple:
+    async def _tuple(self, record: CheckpointRecord, tasks: Sequence[TaskWrites]) -> CheckpointTuple:
         place = (record.thread, record.ns, record.id)
         checkpoint: Checkpoint = self.serde.loads_typed(record.checkpoint)
         self._remember(checkpoint_key(*place), checkpoint["channel_versions"], record.channels)
         checkpoint["channel_values"] = {name: await self._load(value) for name, value in record.channels.items()}
-        tasks = await self._threads.writes_of(*place)
         return CheckpointTuple(
             config=_config(*place),
             checkpoint=checkpoint,

@@ -7,12 +7,17 @@ from typing import Any
 from ...aio import AsyncHoldfast
 from ...errors import HoldfastError
 from ...results import CommitWrite, DeleteWrite, SetWrite, StateCommitted, StateEntry, VersionConflict
-from .._keys import age_of, checkpoint_key, checkpoints_prefix, claimed_key, run_key, run_prefix, write_key, writes_prefix
+from .._keys import after_writes, age_of, checkpoint_key, checkpoint_key_in, checkpoints_prefix, claimed_key, run_key, run_prefix, write_key
 from .._ownership import ThreadNotOwned
 from .._records import REPLACED, CheckpointRecord, TaskWrites, by_task, checkpoint_in, task_writes_in
 from ._claim import AsyncThreadClaim
 from ._contents import AsyncContents
 
+FoundCheckpoint = tuple[CheckpointRecord, Sequence[TaskWrites]]
+"""A checkpoint with the writes of its tasks, in the order in which LangGraph applies them."""
+
+# Mostly the newest checkpoint, its few writes and the one before it.
+_FIRST_PAGE = 4
 _PAGE = 100
 _KEYS_PAGE = 1_000
 _COMMIT_WRITES = 100
@@ -46,41 +51,66 @@ class AsyncThreads:
             # The task's ordinary writes are there already, and the first ones count.
             await self._commit(thread, [write for write in writes if write.key != ordinary])
 
-    async def get(self, thread: str, ns: str, checkpoint_id: str | None) -> CheckpointRecord | None:
-        if checkpoint_id is not None:
-            return await self._read(checkpoint_key(thread, ns, checkpoint_id))
-        newest = await self.client.state.list(prefix=checkpoints_prefix(thread, ns), limit=1)
-        return await self._checkpoint(newest.entries[0]) if newest.entries else None
+    async def get(self, thread: str, ns: str, checkpoint_id: str | None) -> FoundCheckpoint | None:
+        prefix = checkpoints_prefix(thread, ns) if checkpoint_id is None else checkpoint_key(thread, ns, checkpoint_id)
+        return await self._first(prefix)
 
-    async def writes_of(self, thread: str, ns: str, checkpoint_id: str) -> Sequence[TaskWrites]:
-        found = [entry async for entry in self._entries(writes_prefix(thread, ns, checkpoint_id))]
-        return by_task([task_writes_in(await self.contents.unfold(entry.value), entry.revision) for entry in found])
+    async def _first(self, prefix: str) -> FoundCheckpoint | None:
+        async for found in self._found(prefix, page=_FIRST_PAGE):
+            return found
+        return None
 
-    async def list(self, thread: str | None, ns: str | None, before: str | None, page: int = _PAGE) -> AsyncIterator[CheckpointRecord]:
+    async def list(self, thread: str | None, ns: str | None, before: str | None, page: int = _PAGE) -> AsyncIterator[FoundCheckpoint]:
         """Newest first; of all threads, thread by thread."""
         if thread is not None and ns is None:
             # Namespaces are merged by age: the keys are read first, then each checkpoint when its turn comes.
-            for key in sorted([entry.key async for entry in self._entries(checkpoints_prefix(thread), values=False)], key=age_of):
-                record = await self._read(key)
-                if record is not None and (before is None or record.id < before):
-                    yield record
+            for key in await self._checkpoint_keys(thread):
+                found = await self._first(key)
+                if found is not None and (before is None or found[0].id < before):
+                    yield found
             return
-        after = None if thread is None or ns is None or before is None else checkpoint_key(thread, ns, before)
-        async for each in self._entries(checkpoints_prefix(thread, ns), after=after, page=page):
-            record = await self._checkpoint(each)
-            if before is None or record.id < before:
-                yield record
+        after = None if thread is None or ns is None or before is None else after_writes(checkpoint_key(thread, ns, before))
+        async for found in self._found(checkpoints_prefix(thread, ns), after=after, page=page):
+            if before is None or found[0].id < before:
+                yield found
+
+    async def _checkpoint_keys(self, thread: str) -> Sequence[str]:
+        """Newest first, in whichever namespace."""
+        keys = {checkpoint_key_in(entry.key) async for entry in self._entries(checkpoints_prefix(thread), values=False)}
+        return sorted(keys, key=age_of)
+
+    async def _found(self, prefix: str, *, after: str | None = None, page: int | None = None) -> AsyncIterator[FoundCheckpoint]:
+        record: CheckpointRecord | None = None
+        key = ""
+        writes: list[TaskWrites] = []
+        async for entry in self._entries(prefix, after=after, page=page):
+            place = checkpoint_key_in(entry.key)
+            if place == entry.key:
+                if record is not None:
+                    yield record, by_task(writes)
+                record, key, writes = checkpoint_in(await self.contents.unfold(entry.value)), place, []
+            elif place == key:
+                writes.append(task_writes_in(await self.contents.unfold(entry.value), entry.revision))
+        if record is not None:
+            yield record, by_task(writes)
 
     async def delete_thread(self, thread: str) -> None:
-        await self._delete([await self._checkpoint(entry) async for entry in self._entries(checkpoints_prefix(thread))])
-        # What was left by a deletion that did not come to its end.
-        await self._delete_keys(thread, [entry.key async for entry in self._entries(writes_prefix(thread), values=False)])
+        checkpoints: dict[str, list[str]] = {}
+        async for entry in self._entries(checkpoints_prefix(thread)):
+            # Writes may be there without their checkpoint: they are stored side by side with it.
+            keys = checkpoints.setdefault(checkpoint_key_in(entry.key), [])
+            keys.append(entry.key)
+            if checkpoint_key_in(entry.key) == entry.key:
+                record = checkpoint_in(await self.contents.unfold(entry.value))
+                keys += [] if record.run is None else [run_key(record.run, record.thread, record.ns, record.id)]
+        # The oldest first: what is left when this is interrupted still ends with the newest.
+        await self._delete_keys(thread, [key for keys in reversed(checkpoints.values()) for key in keys])
 
     async def delete_run(self, run: str) -> None:
         places: list[Any] = [entry.value async for entry in self._entries(run_prefix(run))]
         found = [await self.get(each["thread"], each["ns"], each["id"]) for each in places]
         # One that was stored again by another run belongs to that one now.
-        await self._delete([record for record in found if record is not None and record.run == run])
+        await self._delete([each[0] for each in found if each is not None and each[0].run == run])
         for each in places:
             await self._delete_keys(each["thread"], [run_key(run, each["thread"], each["ns"], each["id"])])
 
@@ -90,8 +120,7 @@ class AsyncThreads:
         ns: str | None = None
         parent: str | None = None
         needed: set[str] = set()
-        async for entry in self._entries(checkpoints_prefix(thread)):
-            record = await self._checkpoint(entry)
+        async for record, _ in self._found(checkpoints_prefix(thread)):
             is_newest = record.ns != ns
             if is_newest:
                 ns, needed = record.ns, set(needed_by(record))
@@ -105,28 +134,20 @@ class AsyncThreads:
 
     async def copy(self, source: str, target: str) -> None:
         """The oldest first, and the writes of each checkpoint before it: what is left when this is interrupted is a shorter thread, not a torn one."""
-        keys = [entry.key async for entry in self._entries(checkpoints_prefix(source), values=False)]
-        for key in sorted(keys, key=age_of, reverse=True):
-            record = await self._read(key)
-            if record is None:
+        for key in reversed(await self._checkpoint_keys(source)):
+            found = await self._first(key)
+            if found is None:
                 continue
-            for writes in await self.writes_of(source, record.ns, record.id):
+            record, tasks = found
+            for writes in tasks:
                 await self.put_writes(target, record.ns, record.id, writes)
             await self.put(dataclasses.replace(record, thread=target))
 
-    async def _read(self, key: str) -> CheckpointRecord | None:
-        entry = await self.client.state.get(key)
-        return None if entry is None else await self._checkpoint(entry)
-
-    async def _checkpoint(self, entry: StateEntry) -> CheckpointRecord:
-        return checkpoint_in(await self.contents.unfold(entry.value))
-
     async def _delete(self, records: Sequence[CheckpointRecord]) -> None:
-        # The oldest first: what is left when this is interrupted still begins with the newest.
         for record in sorted(records, key=lambda each: each.id):
             place = (record.thread, record.ns, record.id)
             keys = [checkpoint_key(*place), *([] if record.run is None else [run_key(record.run, *place)])]
-            keys += [entry.key async for entry in self._entries(writes_prefix(*place), values=False)]
+            keys += [entry.key async for entry in self._entries(f"{checkpoint_key(*place)}/", values=False)]
             await self._delete_keys(record.thread, keys)
 
     async def _delete_keys(self, thread: str, keys: Sequence[str]) -> None:

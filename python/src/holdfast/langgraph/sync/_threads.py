@@ -8,12 +8,17 @@ from typing import Any
 from ...sync import Holdfast
 from ...errors import HoldfastError
 from ...results import CommitWrite, DeleteWrite, SetWrite, StateCommitted, StateEntry, VersionConflict
-from .._keys import age_of, checkpoint_key, checkpoints_prefix, claimed_key, run_key, run_prefix, write_key, writes_prefix
+from .._keys import after_writes, age_of, checkpoint_key, checkpoint_key_in, checkpoints_prefix, claimed_key, run_key, run_prefix, write_key
 from .._ownership import ThreadNotOwned
 from .._records import REPLACED, CheckpointRecord, TaskWrites, by_task, checkpoint_in, task_writes_in
 from ._claim import ThreadClaim
 from ._contents import Contents
 
+FoundCheckpoint = tuple[CheckpointRecord, Sequence[TaskWrites]]
+"""A checkpoint with the writes of its tasks, in the order in which LangGraph applies them."""
+
+# Mostly the newest checkpoint, its few writes and the one before it.
+_FIRST_PAGE = 4
 _PAGE = 100
 _KEYS_PAGE = 1_000
 _COMMIT_WRITES = 100
@@ -47,41 +52,66 @@ class Threads:
             # The task's ordinary writes are there already, and the first ones count.
             self._commit(thread, [write for write in writes if write.key != ordinary])
 
-    def get(self, thread: str, ns: str, checkpoint_id: str | None) -> CheckpointRecord | None:
-        if checkpoint_id is not None:
-            return self._read(checkpoint_key(thread, ns, checkpoint_id))
-        newest = self.client.state.list(prefix=checkpoints_prefix(thread, ns), limit=1)
-        return self._checkpoint(newest.entries[0]) if newest.entries else None
+    def get(self, thread: str, ns: str, checkpoint_id: str | None) -> FoundCheckpoint | None:
+        prefix = checkpoints_prefix(thread, ns) if checkpoint_id is None else checkpoint_key(thread, ns, checkpoint_id)
+        return self._first(prefix)
 
-    def writes_of(self, thread: str, ns: str, checkpoint_id: str) -> Sequence[TaskWrites]:
-        found = [entry for entry in self._entries(writes_prefix(thread, ns, checkpoint_id))]
-        return by_task([task_writes_in(self.contents.unfold(entry.value), entry.revision) for entry in found])
+    def _first(self, prefix: str) -> FoundCheckpoint | None:
+        for found in self._found(prefix, page=_FIRST_PAGE):
+            return found
+        return None
 
-    def list(self, thread: str | None, ns: str | None, before: str | None, page: int = _PAGE) -> Iterator[CheckpointRecord]:
+    def list(self, thread: str | None, ns: str | None, before: str | None, page: int = _PAGE) -> Iterator[FoundCheckpoint]:
         """Newest first; of all threads, thread by thread."""
         if thread is not None and ns is None:
             # Namespaces are merged by age: the keys are read first, then each checkpoint when its turn comes.
-            for key in sorted([entry.key for entry in self._entries(checkpoints_prefix(thread), values=False)], key=age_of):
-                record = self._read(key)
-                if record is not None and (before is None or record.id < before):
-                    yield record
+            for key in self._checkpoint_keys(thread):
+                found = self._first(key)
+                if found is not None and (before is None or found[0].id < before):
+                    yield found
             return
-        after = None if thread is None or ns is None or before is None else checkpoint_key(thread, ns, before)
-        for each in self._entries(checkpoints_prefix(thread, ns), after=after, page=page):
-            record = self._checkpoint(each)
-            if before is None or record.id < before:
-                yield record
+        after = None if thread is None or ns is None or before is None else after_writes(checkpoint_key(thread, ns, before))
+        for found in self._found(checkpoints_prefix(thread, ns), after=after, page=page):
+            if before is None or found[0].id < before:
+                yield found
+
+    def _checkpoint_keys(self, thread: str) -> Sequence[str]:
+        """Newest first, in whichever namespace."""
+        keys = {checkpoint_key_in(entry.key) for entry in self._entries(checkpoints_prefix(thread), values=False)}
+        return sorted(keys, key=age_of)
+
+    def _found(self, prefix: str, *, after: str | None = None, page: int | None = None) -> Iterator[FoundCheckpoint]:
+        record: CheckpointRecord | None = None
+        key = ""
+        writes: list[TaskWrites] = []
+        for entry in self._entries(prefix, after=after, page=page):
+            place = checkpoint_key_in(entry.key)
+            if place == entry.key:
+                if record is not None:
+                    yield record, by_task(writes)
+                record, key, writes = checkpoint_in(self.contents.unfold(entry.value)), place, []
+            elif place == key:
+                writes.append(task_writes_in(self.contents.unfold(entry.value), entry.revision))
+        if record is not None:
+            yield record, by_task(writes)
 
     def delete_thread(self, thread: str) -> None:
-        self._delete([self._checkpoint(entry) for entry in self._entries(checkpoints_prefix(thread))])
-        # What was left by a deletion that did not come to its end.
-        self._delete_keys(thread, [entry.key for entry in self._entries(writes_prefix(thread), values=False)])
+        checkpoints: dict[str, list[str]] = {}
+        for entry in self._entries(checkpoints_prefix(thread)):
+            # Writes may be there without their checkpoint: they are stored side by side with it.
+            keys = checkpoints.setdefault(checkpoint_key_in(entry.key), [])
+            keys.append(entry.key)
+            if checkpoint_key_in(entry.key) == entry.key:
+                record = checkpoint_in(self.contents.unfold(entry.value))
+                keys += [] if record.run is None else [run_key(record.run, record.thread, record.ns, record.id)]
+        # The oldest first: what is left when this is interrupted still ends with the newest.
+        self._delete_keys(thread, [key for keys in reversed(checkpoints.values()) for key in keys])
 
     def delete_run(self, run: str) -> None:
         places: list[Any] = [entry.value for entry in self._entries(run_prefix(run))]
         found = [self.get(each["thread"], each["ns"], each["id"]) for each in places]
         # One that was stored again by another run belongs to that one now.
-        self._delete([record for record in found if record is not None and record.run == run])
+        self._delete([each[0] for each in found if each is not None and each[0].run == run])
         for each in places:
             self._delete_keys(each["thread"], [run_key(run, each["thread"], each["ns"], each["id"])])
 
@@ -91,8 +121,7 @@ class Threads:
         ns: str | None = None
         parent: str | None = None
         needed: set[str] = set()
-        for entry in self._entries(checkpoints_prefix(thread)):
-            record = self._checkpoint(entry)
+        for record, _ in self._found(checkpoints_prefix(thread)):
             is_newest = record.ns != ns
             if is_newest:
                 ns, needed = record.ns, set(needed_by(record))
@@ -106,28 +135,20 @@ class Threads:
 
     def copy(self, source: str, target: str) -> None:
         """The oldest first, and the writes of each checkpoint before it: what is left when this is interrupted is a shorter thread, not a torn one."""
-        keys = [entry.key for entry in self._entries(checkpoints_prefix(source), values=False)]
-        for key in sorted(keys, key=age_of, reverse=True):
-            record = self._read(key)
-            if record is None:
+        for key in reversed(self._checkpoint_keys(source)):
+            found = self._first(key)
+            if found is None:
                 continue
-            for writes in self.writes_of(source, record.ns, record.id):
+            record, tasks = found
+            for writes in tasks:
                 self.put_writes(target, record.ns, record.id, writes)
             self.put(dataclasses.replace(record, thread=target))
 
-    def _read(self, key: str) -> CheckpointRecord | None:
-        entry = self.client.state.get(key)
-        return None if entry is None else self._checkpoint(entry)
-
-    def _checkpoint(self, entry: StateEntry) -> CheckpointRecord:
-        return checkpoint_in(self.contents.unfold(entry.value))
-
     def _delete(self, records: Sequence[CheckpointRecord]) -> None:
-        # The oldest first: what is left when this is interrupted still begins with the newest.
         for record in sorted(records, key=lambda each: each.id):
             place = (record.thread, record.ns, record.id)
             keys = [checkpoint_key(*place), *([] if record.run is None else [run_key(record.run, *place)])]
-            keys += [entry.key for entry in self._entries(writes_prefix(*place), values=False)]
+            keys += [entry.key for entry in self._entries(f"{checkpoint_key(*place)}/", values=False)]
             self._delete_keys(record.thread, keys)
 
     def _delete_keys(self, thread: str, keys: Sequence[str]) -> None:
