@@ -159,6 +159,9 @@ class Threads(Graphs):
         self.assertEqual(listed, stored[::-1])
         before = [found.config["configurable"]["checkpoint_id"] for found in self.saver.list({"configurable": {"thread_id": "t"}}, before=config_of("t", "", stored[4]), limit=2)]
         self.assertEqual(before, [stored[3], stored[2]])
+        for ns, expected in (("child:1", [stored[5]]), ("", [])):
+            only = [found.config["configurable"]["checkpoint_id"] for found in self.saver.list(config_of("t", ns, stored[5]))]
+            self.assertEqual(only, expected)
 
     def test_nothing_is_left_of_a_deleted_thread(self) -> None:
         for ns in ("", "child:1"):
@@ -218,7 +221,7 @@ class Claims(Graphs):
 
     def test_a_replaced_owner_stores_nothing_more_and_neither_does_a_worker_without_a_claim(self) -> None:
         other = HoldfastSaver(self.connect())
-        with self.assertRaises(HoldfastError) as caught, self.saver.claim("t", ttl=60) as claim:
+        with self.assertRaises(HoldfastError) as caught, self.saver.claim("t", ttl=6) as claim:
             config = put(self.saver, "t", {"a": 1})
             # What happens when a worker is stopped for longer than its time, without the wait.
             self.client.leases.release(claim.lease.resource, token=claim.lease.token, agent=claim._agent)

@@ -11,10 +11,10 @@ class ThreadNotOwned(HoldfastError):
     def __init__(self, thread: str, *, was_ours: bool) -> None:
         super().__init__(
             "lease_lost" if was_ours else "claim_held",
-            f"Thread {thread!r} was taken over by another worker; nothing was stored."
+            f"The claim on thread {thread!r} lapsed or was taken over by another worker; nothing was stored."
             if was_ours
             else f"Thread {thread!r} is claimed by a worker, and this one is not it; nothing was stored.",
-            hint="Stop this run: the other worker continues it from the last checkpoint."
+            hint="Stop this run: the worker that claims the thread next continues it from the last checkpoint."
             if was_ours
             else "Claim it first: `with saver.claim(thread_id):` waits for a live worker and takes over from a dead one.",
             details={"thread_id": thread},

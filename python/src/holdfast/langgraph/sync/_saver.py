@@ -70,10 +70,8 @@ class HoldfastSaver(SaverBridge):
         left = limit
         if left is not None and left <= 0:
             return
-        page = 100 if left is None or filter or only else min(2 * left, 100)
-        for record, tasks in self._threads.list(None if thread is None else str(thread), ns, until, page):
-            if only is not None and record.id != only:
-                continue
+        page = 100 if left is None or filter else min(2 * left, 100)
+        for record, tasks in self._threads.list(None if thread is None else str(thread), ns, only, until, page):
             metadata = self.serde.loads_typed(record.metadata)
             if filter and any(metadata.get(name) != value for name, value in filter.items()):
                 continue

@@ -61,18 +61,25 @@ class Threads:
             return found
         return None
 
-    def list(self, thread: str | None, ns: str | None, before: str | None, page: int = _PAGE) -> Iterator[FoundCheckpoint]:
-        """Newest first; of all threads, thread by thread."""
-        if thread is not None and ns is None:
-            # Namespaces are merged by age: the keys are read first, then each checkpoint when its turn comes.
-            for key in self._checkpoint_keys(thread):
+    def list(
+        self, thread: str | None, ns: str | None, only: str | None, before: str | None, page: int = _PAGE
+    ) -> Iterator[FoundCheckpoint]:
+        """Newest first; of all threads, thread by thread. `only`: the checkpoint of this id."""
+
+        def is_wanted(found: FoundCheckpoint) -> bool:
+            return (only is None or found[0].id == only) and (before is None or found[0].id < before)
+
+        if thread is not None and (ns is None or only is not None):
+            # Without a namespace they are merged by age: the keys are read first, then each checkpoint when its turn comes.
+            keys = self._checkpoint_keys(thread) if ns is None or only is None else [checkpoint_key(thread, ns, only)]
+            for key in keys:
                 found = self._first(key)
-                if found is not None and (before is None or found[0].id < before):
+                if found is not None and is_wanted(found):
                     yield found
             return
         after = None if thread is None or ns is None or before is None else after_writes(checkpoint_key(thread, ns, before))
         for found in self._found(checkpoints_prefix(thread, ns), after=after, page=page):
-            if before is None or found[0].id < before:
+            if is_wanted(found):
                 yield found
 
     def _checkpoint_keys(self, thread: str) -> Sequence[str]:
