@@ -29,7 +29,7 @@ beforeAll(async () => {
   await run(clean, ["-m", "pip", "install", "--disable-pip-version-check", "--no-index", "--no-deps", await built(".whl")]);
   withLangGraph = await environmentWith(await requireService("python-langgraph.mjs"));
   copy = join(folder, "copy");
-  for (const part of ["tests", "examples"]) await cp(join(pythonFolder, part), join(copy, part), { recursive: true });
+  for (const part of ["tests", "examples", "benchmarks"]) await cp(join(pythonFolder, part), join(copy, part), { recursive: true });
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
@@ -62,10 +62,10 @@ test("the distributions are what an index takes, and carry the types and the lic
 
 test("mypy and Pyright find nothing in the package or in programs that use it, and find a planted mistake", async () => {
   const mypy = ["-m", "mypy", "--strict", "--python-executable", withLangGraph];
-  expect(await problemsOf(tools, [...mypy, "tests", "examples"])).toMatch(/^Success/m);
+  expect(await problemsOf(tools, [...mypy, "tests", "examples", "benchmarks"])).toMatch(/^Success/m);
   expect(await problemsOf(tools, [...mypy, "--package", "holdfast"])).toMatch(/^Success/m);
   const checks = [pyright, "--pythonpath", withLangGraph];
-  expect(await problemsOf(process.execPath, [...checks, "tests", "examples"])).toMatch(/^0 errors/m);
+  expect(await problemsOf(process.execPath, [...checks, "tests", "examples", "benchmarks"])).toMatch(/^0 errors/m);
   await writeFile(join(copy, "planted.py"), 'import holdfast\n\nwith holdfast.connect("http://127.0.0.1:1") as client:\n    client.state.set("k", object())\n');
   expect(await problemsOf(tools, [...mypy, "planted.py"])).toMatch(/incompatible type "object"/);
   expect(await problemsOf(process.execPath, [...checks, "planted.py"])).toMatch(/^1 error/m);

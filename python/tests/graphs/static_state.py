@@ -22,6 +22,10 @@ class State(TypedDict):
     steps: Annotated[int, operator.add]
 
 
+def step(state: State) -> dict[str, int]:
+    return {"steps": 1}
+
+
 if __name__ == "__main__":
     module, function = sys.argv[1].split(":")
     factory = getattr(importlib.import_module(module), function)
@@ -30,15 +34,17 @@ if __name__ == "__main__":
     document = secrets.token_hex(524_288)
     with factory(argument, "writer") as saver:
         builder = StateGraph(State)
-        builder.add_node("step", lambda state: {"steps": 1})
+        builder.add_node("step", step)
         builder.add_edge(START, "step")
         builder.add_conditional_edges("step", lambda state: "step" if state["steps"] < steps else END)
         builder.compile(checkpointer=saver).invoke({"document": document, "steps": 0}, config)
     taken = []
+    read = 0
     for _ in range(5):
         with factory(argument, "reader") as saver:
             begun = time.perf_counter()
             found = saver.get_tuple(config)
             taken.append((time.perf_counter() - begun) * 1000)
             assert found is not None and found.checkpoint["channel_values"]["document"] == document
-    print(json.dumps({"steps": found.checkpoint["channel_values"]["steps"], "resumeMs": round(statistics.median(taken), 1)}))
+            read = found.checkpoint["channel_values"]["steps"]
+    print(json.dumps({"steps": read, "resumeMs": round(statistics.median(taken), 1)}))

@@ -73,7 +73,7 @@ class Worker:
 
     def work(self, state: State, config: RunnableConfig) -> dict[str, list[str]]:
         released = self.released
-        self.say(config["configurable"]["thread_id"], "entered")
+        self.say(config.get("configurable", {})["thread_id"], "entered")
         released.wait()
         return {"by": [self.name]}
 
@@ -142,7 +142,7 @@ class WorkerProcess:
 def contents(saver: BaseCheckpointSaver[Any], thread: str) -> list[Any]:
     """Everything that the thread holds, comparable."""
     return [
-        (found.config["configurable"]["checkpoint_id"], found.checkpoint["channel_values"], found.metadata, found.pending_writes)
+        (found.config.get("configurable", {})["checkpoint_id"], found.checkpoint["channel_values"], found.metadata, found.pending_writes)
         for found in saver.list(config_of(thread))
     ]
 

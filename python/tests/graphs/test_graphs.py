@@ -50,6 +50,10 @@ def put(saver: BaseCheckpointSaver[str], thread: str, values: dict[str, Any], ns
     return saver.put(config_of(thread, ns), checkpoint, {"source": "loop", "step": 0, "parents": {}, **metadata}, checkpoint["channel_versions"])  # type: ignore[typeddict-item]
 
 
+def id_of(config: RunnableConfig) -> str:
+    return str(config.get("configurable", {})["checkpoint_id"])
+
+
 def values_of(saver: BaseCheckpointSaver[str], config: RunnableConfig) -> dict[str, Any]:
     found = saver.get_tuple(config)
     assert found is not None
@@ -81,7 +85,10 @@ class Contents(Graphs):
             steps: Annotated[list[int], operator.add]
 
         builder = StateGraph(State)
-        builder.add_node("step", lambda state: {"steps": [len(state["steps"])]})
+        def step(state: State) -> dict[str, list[int]]:
+            return {"steps": [len(state["steps"])]}
+
+        builder.add_node("step", step)
         builder.add_edge(START, "step")
         builder.add_conditional_edges("step", lambda state: "step" if len(state["steps"]) < 20 else END)
         document = secrets.token_hex(500_000)
@@ -148,19 +155,19 @@ class Threads(Graphs):
                 put(self.saver, thread, {"n": [number, ns]}, ns)
         for number, thread in enumerate(threads):
             self.assertEqual([values_of(self.saver, config_of(thread, ns))["n"][0] for ns in ("", "node:1|child:2", "n" * 300)], [number] * 3)
-            self.assertEqual({found.config["configurable"]["thread_id"] for found in self.saver.list({"configurable": {"thread_id": thread}})}, {thread})
+            self.assertEqual({found.config.get("configurable", {})["thread_id"] for found in self.saver.list({"configurable": {"thread_id": thread}})}, {thread})
         self.assertEqual(len(list(self.saver.list(None))), 30)
         self.saver.delete_thread("a")
         self.assertEqual(len(list(self.saver.list(None))), 27)
 
     def test_a_thread_is_listed_newest_first_across_its_namespaces(self) -> None:
-        stored = [put(self.saver, "t", {"n": n}, ns)["configurable"]["checkpoint_id"] for n in range(5) for ns in ("", "child:1")]
-        listed = [found.config["configurable"]["checkpoint_id"] for found in self.saver.list({"configurable": {"thread_id": "t"}})]
+        stored = [id_of(put(self.saver, "t", {"n": n}, ns)) for n in range(5) for ns in ("", "child:1")]
+        listed = [id_of(found.config) for found in self.saver.list({"configurable": {"thread_id": "t"}})]
         self.assertEqual(listed, stored[::-1])
-        before = [found.config["configurable"]["checkpoint_id"] for found in self.saver.list({"configurable": {"thread_id": "t"}}, before=config_of("t", "", stored[4]), limit=2)]
+        before = [id_of(found.config) for found in self.saver.list({"configurable": {"thread_id": "t"}}, before=config_of("t", "", stored[4]), limit=2)]
         self.assertEqual(before, [stored[3], stored[2]])
         for ns, expected in (("child:1", [stored[5]]), ("", [])):
-            only = [found.config["configurable"]["checkpoint_id"] for found in self.saver.list(config_of("t", ns, stored[5]))]
+            only = [id_of(found.config) for found in self.saver.list(config_of("t", ns, stored[5]))]
             self.assertEqual(only, expected)
 
     def test_nothing_is_left_of_a_deleted_thread(self) -> None:
@@ -177,10 +184,14 @@ class Threads(Graphs):
             log: Annotated[list[str], DeltaChannel(lambda log, writes: [*log, *(each for write in writes for each in write)], snapshot_frequency=4)]
 
         builder = StateGraph(State)
-        builder.add_node("say", lambda state: {"log": [f"said {len(state['log'])}"]})
+        def say(state: State) -> dict[str, list[str]]:
+            return {"log": [f"said {len(state['log'])}"]}
+
+        builder.add_node("say", say)
         builder.add_edge(START, "say")
         builder.add_edge("say", END)
         graph = builder.compile(checkpointer=self.saver)
+        count = 0
         for turn in range(7):
             graph.invoke({"log": [f"turn {turn}"]}, config_of("t"))
             log = graph.get_state(config_of("t")).values["log"]
@@ -259,7 +270,7 @@ class Interface(Graphs):
         for answer, expected in (("ann", []), ("kiel", ["ann", "kiel"])):
             result = self.graph(HoldfastSaver(self.connect())).invoke(Command(resume=answer), config_of("t"))
             self.assertEqual(result["answers"], expected)
-        self.assertEqual([found.metadata["step"] for found in self.saver.list(config_of("t"))], [1, 0, -1])
+        self.assertEqual([found.metadata.get("step") for found in self.saver.list(config_of("t"))], [1, 0, -1])
 
     def test_async_graphs_run_on_both_savers_and_threads_may_use_the_async_one(self) -> None:
         async def tell() -> None:
