@@ -109,8 +109,13 @@ def _decode_one(cls: type[_A], given: Mapping[str, Any]) -> _A:
 
 def _fits(cls: type, given: Mapping[str, Any]) -> bool:
     """By its members of a literal type: `ok`, `outcome`."""
+    return all(given.get(name) == value for name, value in _marks(cls).items())
+
+
+@functools.lru_cache(maxsize=None)
+def _marks(cls: type) -> dict[str, Any]:
     hints = get_type_hints(cls)
-    return all(given.get(name) in get_args(hint) for name, hint in hints.items() if get_origin(hint) is Literal and len(get_args(hint)) == 1)
+    return {name: get_args(hint)[0] for name, hint in hints.items() if get_origin(hint) is Literal and len(get_args(hint)) == 1}
 
 
 @overload

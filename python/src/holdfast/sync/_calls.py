@@ -21,7 +21,7 @@ from ._io import Connection, Event
 
 _T = TypeVar("_T")
 _ANSWER_BYTES_MAX = 64 * 1024 * 1024
-_IDLE_MAX = 8
+_IDLE_MAX = 64
 # Servers commonly end connections that were idle for five seconds.
 _IDLE_SECONDS_MAX = 4.0
 # A request key is sent again only this long after the first attempt: an hour before the server forgets it and would take a repeat for a new call.
