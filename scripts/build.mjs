@@ -12,6 +12,8 @@ import { bundledPackages, cycloneDx, embeddedPackages, noticesOf, noticesText } 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 // Native code cannot be bundled, and the drivers of servers are loaded by the few who use one; everything else is bundled, because one file starts far faster than a tree of packages.
 const external = ["@photostructure/sqlite", "pg", "ioredis"];
+// Frameworks that a program brings itself if it imports the entry for them. Nothing else may import them.
+const peers = ["@langchain/core", "@langchain/langgraph-checkpoint"];
 // Bundled CommonJS packages call `require` for Node's own modules; in an ES module there is none until we make one.
 const requireBanner = 'import { createRequire as __createRequire } from "node:module"; const require = __createRequire(import.meta.url);';
 
@@ -19,7 +21,7 @@ const { values: flags } = parseArgs({ options: { out: { type: "string" }, entry:
 const target = resolve(root, flags.out ?? "dist");
 // Built beside its place and moved there whole: a running test or server never meets half a build.
 const out = flags.out === undefined ? join(root, "build", `dist.${process.pid}`) : `${target}.${process.pid}`;
-const entryPoints = flags.entry?.map((path) => resolve(path)) ?? [join(root, "src/main.ts"), join(root, "src/index.ts")];
+const entryPoints = flags.entry?.map((path) => resolve(path)) ?? [join(root, "src/main.ts"), join(root, "src/index.ts"), join(root, "src/langgraph.ts")];
 
 try {
   await mkdir(out, { recursive: true });
@@ -66,7 +68,7 @@ async function bundle() {
     mainFields: ["module", "main"],
     minify: true,
     legalComments: "none",
-    external,
+    external: [...external, ...peers],
     // Scripts for Redis go in as text.
     loader: { ".lua": "text" },
     chunkNames: "chunks/[name]-[hash]",
@@ -110,21 +112,28 @@ async function emitDeclarations(folder) {
   if (status !== 0) throw new Error("tsc could not write the declarations; its messages are above.");
   // tsc leaves the `.ts` of relative imports as it is in declarations; only `.js` is understood by every consumer's resolver.
   const kept = new Set();
-  const queue = [join(folder, "index.d.ts"), join(folder, "client.d.ts")];
+  await keepDeclarations(folder, ["index.d.ts", "client.d.ts"], external, kept);
+  // Last: what the entries above need has been read by then, and named no framework.
+  await keepDeclarations(folder, ["langgraph.d.ts"], [...external, ...peers], kept);
+  // The rest describes inner files that no public name leads to.
+  for (const item of await readdir(folder, { recursive: true, withFileTypes: true })) {
+    const file = join(item.parentPath, item.name);
+    if (item.isFile() && !kept.has(file)) await rm(file);
+  }
+}
+
+/** Follows the imports of these entries, which may name only packages that their user has. */
+async function keepDeclarations(folder, entries, known, kept) {
+  const isKnown = (name) => name.startsWith("node:") || known.some((each) => name === each || name.startsWith(`${each}/`));
+  const queue = entries.map((entry) => join(folder, entry));
   for (let file = queue.pop(); file !== undefined; file = queue.pop()) {
     if (kept.has(file)) continue;
     kept.add(file);
     const text = await readFile(file, "utf8");
     for (const [, name] of text.matchAll(/(?:from|import\()\s*"([^"]+)"/g)) {
       if (name.startsWith(".")) queue.push(resolve(dirname(file), name.replace(/\.ts$/, ".d.ts")));
-      else if (!name.startsWith("node:") && !external.includes(name))
-        throw new Error(`The public declarations need ${name} (in ${relative(folder, file)}), which a user of the package does not have.`);
+      else if (!isKnown(name)) throw new Error(`The public declarations need ${name} (in ${relative(folder, file)}), which a user of the package does not have.`);
     }
     await writeFile(file, text.replaceAll(/((?:from|import\()\s*"\.{1,2}\/[^"]*)\.ts"/g, '$1.js"'));
-  }
-  // The rest describes inner files that no public name leads to.
-  for (const item of await readdir(folder, { recursive: true, withFileTypes: true })) {
-    const file = join(item.parentPath, item.name);
-    if (item.isFile() && !kept.has(file)) await rm(file);
   }
 }
