@@ -40,7 +40,7 @@ const { name, beside, saver: kind, url } = await port.next<GraphWorkerArguments>
 const { resolve } = createRequire(beside);
 const load = (path: string) => import(pathToFileURL(resolve(path)).href);
 
-const ttlMs = 2_000;
+const ttlMs = 3_000;
 const saver = await openSaver();
 const { Annotation, StateGraph } = await load("@langchain/langgraph");
 
