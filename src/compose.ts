@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import type { Config } from "./config.ts";
 import { gitEnvironment, systemUser } from "./config.ts";
+import { openBlobChore } from "./domain/blobs/collect-blobs.ts";
 import { openReindexChore } from "./domain/findable/reindex.ts";
 import { openHolderChore } from "./domain/leases/forget-holders.ts";
 import type { Mirror } from "./domain/mirror/mirror.ts";
@@ -107,7 +108,7 @@ export async function openStore(
               clock,
               log,
               retention: retentionPolicy(config),
-              chores: [openHolderChore, openReindexChore].map((open) => choreOf(engine, clock, open)),
+              chores: [openHolderChore, openReindexChore, openBlobChore].map((open) => choreOf(engine, clock, open)),
               swept: observers?.swept,
             },
             stop.signal,
@@ -272,7 +273,7 @@ function backUpOf({ store }: Config, engine: Engine, clock: Clock): ServerFacts[
 function choreOf(engine: Engine, clock: Clock, open: () => (store: Store) => Promise<void>): (namespace: string) => Promise<void> {
   const chores = new Map<string, () => Promise<void>>();
   return (namespace) => {
-    // Reserved namespaces contain no leases and no indexed text.
+    // Reserved namespaces contain no leases, no indexed text and no blobs.
     if (isReservedNamespace(namespace)) return Promise.resolve();
     let chore = chores.get(namespace);
     if (chore === undefined) {

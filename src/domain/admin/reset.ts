@@ -1,8 +1,9 @@
 import { limits } from "../../store/limits.ts";
 import { partlyDone } from "../../store/partly-done.ts";
+import { inRange } from "../../store/ranges.ts";
 import type { HistoryRecord, Revision } from "../../store/store.ts";
 import type { Scope } from "../../store/transact.ts";
-import { effectKeys, journalKeys, knowledgeKeys, leaseKeys, researchKeys, sessionKeys, stateKeys, workflowKeys } from "../keyspace.ts";
+import { blobKeys, effectKeys, journalKeys, knowledgeKeys, leaseKeys, researchKeys, sessionKeys, stateKeys, workflowKeys } from "../keyspace.ts";
 
 /**
  * Deletes every entry that existed at the given revision, or when the reset began. Entries that others wrote later stay.
@@ -33,7 +34,8 @@ interface ClearedPage {
 
 async function clearPage({ store, writer, agent }: Scope, start: string, began: Revision): Promise<ClearedPage> {
   const page = await store.read({ start }, { limit: limits.commitWritesMax, values: false });
-  const old = page.entries.filter((entry) => entry.revision <= began);
+  // A blob may be newer than the chunks it is made of. Nothing refers to the old ones any more, so they are collected after their grace time.
+  const old = page.entries.filter((entry) => entry.revision <= began && !inRange(entry.key, blobKeys.all));
   if (old.length > 0) {
     const checks = old.map(({ key, revision }) => ({ key, revision }));
     const result = await store.commit({ checks, writes: old.map(({ key }) => ({ op: "delete", key, record: recordOfKey(key, "reset") })), writer, agent });

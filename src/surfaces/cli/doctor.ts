@@ -7,6 +7,7 @@ import type { EngineHealth, EngineWarning } from "../../store/store.ts";
 import { profiles, selectTools } from "../../tools/profiles.ts";
 import { tokenCost } from "../../tools/token-cost.ts";
 import { checkNamespace } from "../../transfer/stores/check-namespace.ts";
+import { blobsFindings } from "./blobs-finding.ts";
 import type { CliHost, CliRuntime, Command, Invocation } from "./command.ts";
 import { exitCodes } from "./command.ts";
 import { embeddingsFindings } from "./embeddings-finding.ts";
@@ -150,7 +151,7 @@ export async function fileFindings(storeUrl: string): Promise<Finding[]> {
 }
 
 /** Reads every namespace through the engine, as any reader would, and checks the engine's files if it has its own. Shows progress only on a terminal. */
-async function readEverything({ engine }: CliRuntime, { stderr }: CliHost): Promise<Finding[]> {
+async function readEverything({ engine, base }: CliRuntime, { stderr }: CliHost): Promise<Finding[]> {
   let seen = 0;
   const progress =
     (what: string) =>
@@ -161,11 +162,16 @@ async function readEverything({ engine }: CliRuntime, { stderr }: CliHost): Prom
   const damaged = new Set(await engine.checkFiles(progress("the store's files")));
   const namespaces = await engine.namespaces();
   for (const namespace of namespaces) for (const record of await checkNamespace(engine, namespace, progress(namespace))) damaged.add(record);
+  const records = seen;
+  const blobs = await blobsFindings(engine, base.clock, namespaces, progress("blobs"));
   if (stderr.isTTY === true) stderr.write("\r\u001b[K");
   if (damaged.size === 0)
-    return [{ check: "records", status: "ok", says: `${seen} records of ${namespaces.length} ${namespaces.length === 1 ? "namespace" : "namespaces"} read back whole` }];
+    return [
+      { check: "records", status: "ok", says: `${records} records of ${namespaces.length} ${namespaces.length === 1 ? "namespace" : "namespaces"} read back whole` },
+      ...blobs,
+    ];
   const fix = "Restore a backup. If no backup is recent, export what can still be read first.";
-  return [...damaged].map((record): Finding => ({ check: "records", status: "fail", says: `damaged: ${record}`, fix }));
+  return [...[...damaged].map((record): Finding => ({ check: "records", status: "fail", says: `damaged: ${record}`, fix })), ...blobs];
 }
 
 function profileCosts(): Finding[] {

@@ -1,3 +1,4 @@
+import { fromBase64, toBase64 } from "../../kernel/base64.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import { HoldfastError, invalidInput } from "../../kernel/errors.ts";
 import { randomHex } from "../../kernel/ids.ts";
@@ -102,7 +103,7 @@ export async function connectHoldfast(url: string | URL, options: ConnectOptions
       waitFor: async (key, given) => waitRemotely(calls, clock, toArguments("state.waitFor", [key, given]), given?.signal),
       watch: (what, signal) => watchRemotely(calls, clock, toArguments("state.watch", [what]), signal),
     },
-    blobs: blobsOver(blobs),
+    blobs: blobsOver(blobs, { toText: toBase64, fromText: fromBase64 }),
     leases: {
       ...leases,
       acquire: async (resource, given) => acquireRemotely(calls, clock, toArguments("leases.acquire", [resource, given]), given?.signal),
