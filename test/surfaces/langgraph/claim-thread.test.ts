@@ -75,25 +75,30 @@ describe("a claimed thread", () => {
     expect((await next.getTuple(config))?.pendingWrites).toEqual([]);
   });
 
-  test("stays refused to an owner that was replaced, also after the next one is done, and if both are one saver in one process", async () => {
+  test("stays refused to an owner that was replaced, while the next one works and after it is done, if both are one saver in one process", async () => {
     const { clock, stale } = openWorkers();
-    const { opened, open } = gate();
-    const inNode = gate();
-    let late: unknown;
+    const [inNode, duringNext, afterNext] = [gate(), gate(), gate()];
+    const tried = gate();
+    const late: unknown[] = [];
     const working = stale.claimThread("t", { ttlMs, clock: frozen }, async () => {
       inNode.open();
-      await opened;
-      late = await putOn(stale).catch((error: unknown) => error);
+      await duringNext.opened;
+      late.push(await putOn(stale).catch((error: unknown) => error));
+      tried.open();
+      await afterNext.opened;
+      late.push(await putOn(stale).catch((error: unknown) => error));
     });
     await inNode.opened;
     clock.advance(ttlMs + 1);
     let kept: unknown;
     await stale.claimThread("t", { ttlMs, clock }, async () => {
       kept = (await putOn(stale)).configurable?.checkpoint_id;
+      duringNext.open();
+      await tried.opened;
     });
-    open();
+    afterNext.open();
     await working;
-    expect(late).toMatchObject({ code: "lease_lost" });
+    expect(late).toMatchObject([{ code: "lease_lost" }, { code: "lease_lost" }]);
     expect((await stale.getTuple(config))?.checkpoint.id).toBe(kept);
   });
 
