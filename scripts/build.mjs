@@ -13,6 +13,8 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)));
 // Native code cannot be bundled, and only users of PostgreSQL or Redis need a driver. Everything else is bundled, because one file starts far faster than a tree of
 // packages.
 const external = ["@photostructure/sqlite", "pg", "ioredis"];
+// Frameworks that a program brings itself if it imports the entry for them. Nothing else may import them.
+const peers = ["@langchain/core", "@langchain/langgraph-checkpoint"];
 // Bundled CommonJS packages call `require` for Node's own modules; an ES module has none unless it creates one.
 const requireBanner = 'import { createRequire as __createRequire } from "node:module"; const require = __createRequire(import.meta.url);';
 
@@ -20,7 +22,7 @@ const { values: flags } = parseArgs({ options: { out: { type: "string" }, entry:
 const target = resolve(root, flags.out ?? "dist");
 // Built in a separate folder and then renamed, so that a running test or server never finds half a build.
 const out = flags.out === undefined ? join(root, "build", `dist.${process.pid}`) : `${target}.${process.pid}`;
-const entryPoints = flags.entry?.map((path) => resolve(path)) ?? [join(root, "src/main.ts"), join(root, "src/index.ts")];
+const entryPoints = flags.entry?.map((path) => resolve(path)) ?? [join(root, "src/main.ts"), join(root, "src/index.ts"), join(root, "src/langgraph.ts")];
 
 try {
   await mkdir(out, { recursive: true });
@@ -67,7 +69,7 @@ async function bundle() {
     mainFields: ["module", "main"],
     minify: true,
     legalComments: "none",
-    external,
+    external: [...external, ...peers],
     // Scripts for Redis are included as text.
     loader: { ".lua": "text" },
     chunkNames: "chunks/[name]-[hash]",
@@ -111,21 +113,28 @@ async function emitDeclarations(folder) {
   if (status !== 0) throw new Error("tsc could not write the declarations; its messages are above.");
   // tsc keeps the `.ts` of relative imports in declarations; only `.js` works with every consumer's resolver.
   const kept = new Set();
-  const queue = [join(folder, "index.d.ts"), join(folder, "client.d.ts")];
+  await keepDeclarations(folder, ["index.d.ts", "client.d.ts"], external, kept);
+  // Last: everything that the entries above need has been read by then, and none of it named a framework.
+  await keepDeclarations(folder, ["langgraph.d.ts"], [...external, ...peers], kept);
+  // The remaining declarations describe internal files that no public name refers to.
+  for (const item of await readdir(folder, { recursive: true, withFileTypes: true })) {
+    const file = join(item.parentPath, item.name);
+    if (item.isFile() && !kept.has(file)) await rm(file);
+  }
+}
+
+/** Follows the imports of these entries, which may name only packages that their user has. */
+async function keepDeclarations(folder, entries, known, kept) {
+  const isKnown = (name) => name.startsWith("node:") || known.some((each) => name === each || name.startsWith(`${each}/`));
+  const queue = entries.map((entry) => join(folder, entry));
   for (let file = queue.pop(); file !== undefined; file = queue.pop()) {
     if (kept.has(file)) continue;
     kept.add(file);
     const text = await readFile(file, "utf8");
     for (const [, name] of text.matchAll(/(?:from|import\()\s*"([^"]+)"/g)) {
       if (name.startsWith(".")) queue.push(resolve(dirname(file), name.replace(/\.ts$/, ".d.ts")));
-      else if (!name.startsWith("node:") && !external.includes(name))
-        throw new Error(`The public declarations need ${name} (in ${relative(folder, file)}), which users of the package do not have.`);
+      else if (!isKnown(name)) throw new Error(`The public declarations need ${name} (in ${relative(folder, file)}), which a user of the package does not have.`);
     }
     await writeFile(file, text.replaceAll(/((?:from|import\()\s*"\.{1,2}\/[^"]*)\.ts"/g, '$1.js"'));
-  }
-  // The remaining declarations describe internal files that no public name refers to.
-  for (const item of await readdir(folder, { recursive: true, withFileTypes: true })) {
-    const file = join(item.parentPath, item.name);
-    if (item.isFile() && !kept.has(file)) await rm(file);
   }
 }

@@ -8,7 +8,7 @@ import { gzipSync } from "node:zlib";
 import { publint } from "publint";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { version } from "../src/kernel/version.ts";
-import { linkPackage } from "./support/link-package.ts";
+import { linkPackages } from "./support/link-package.ts";
 import { strayTextIn } from "./support/stray-text.ts";
 
 const run = promisify(execFile);
@@ -16,6 +16,7 @@ const root = fileURLToPath(new URL("..", import.meta.url)).replace(/\/$/, "");
 const readManifest = async () => JSON.parse(await readFile(join(root, "package.json"), "utf8"));
 
 const serverDrivers = ["ioredis", "pg"];
+const frameworks = ["@langchain/core", "@langchain/langgraph-checkpoint"];
 
 /** The parts of the bundle that may meet a network, each loaded only when the user asks for it, and with what. */
 const connectingParts: Readonly<Record<string, readonly string[]>> = {
@@ -63,6 +64,7 @@ describe("the package", () => {
         "dist/main.js",
         "dist/index.js",
         "dist/client.js",
+        "dist/langgraph.js",
         "dist/dashboard/index.html",
         "dist/types/index.d.ts",
         "dist/THIRD-PARTY-NOTICES.txt",
@@ -106,11 +108,14 @@ describe("the package", () => {
   });
 
   test("runs nothing at install and brings three dependencies, pinned: the drivers of the engines", async () => {
-    const { scripts, dependencies, optionalDependencies, peerDependencies } = await readManifest();
+    const { scripts, dependencies, optionalDependencies, peerDependencies, peerDependenciesMeta } = await readManifest();
     for (const hook of ["preinstall", "install", "postinstall", "prepare", "preprepare", "postprepare"]) expect(scripts).not.toHaveProperty(hook);
-    expect({ ...dependencies, ...optionalDependencies, ...peerDependencies }).toEqual(
+    expect({ ...dependencies, ...optionalDependencies }).toEqual(
       Object.fromEntries(["@photostructure/sqlite", ...serverDrivers].map((name) => [name, expect.stringMatching(/^\d+\.\d+\.\d+$/)])),
     );
+    // Frameworks are not brought: whoever imports the entry for one has it.
+    expect(Object.keys(peerDependencies)).toEqual(frameworks);
+    expect(peerDependenciesMeta).toEqual(Object.fromEntries(frameworks.map((name) => [name, { optional: true }])));
   });
 
   test("its command is executable and says the version", async () => {
@@ -141,9 +146,11 @@ describe("the package", () => {
       const text = texts[i] as string;
       const met = importedBy(text).filter((name) => suspect(name) && !serverDrivers.includes(name));
       if (/\b(?:fetch|WebSocket|EventSource)\(/.test(text)) met.push("fetch");
-      return met.filter((name) => !connectingParts[part]?.includes(name)).map((name) => `${path}: ${name}`);
+      const own = path === "dist/langgraph.js" ? frameworks : connectingParts[part];
+      return met.filter((name) => !own?.includes(name)).map((name) => `${path}: ${name}`);
     });
     expect(unexpected).toEqual([]);
+    expect(importedBy(texts[scripts.findIndex(({ path }) => path === "dist/langgraph.js")] as string)).toContain("@langchain/langgraph-checkpoint");
     // And each of them is there: a part that was renamed or lost its reason leaves the table.
     expect(Object.keys(connectingParts).filter((part) => !scripts.some(({ path }) => path.startsWith(`dist/chunks/${part}-`)))).toEqual([]);
     // Loaded late: nothing that a start without a server runs through names them.
@@ -188,17 +195,38 @@ describe("the package", () => {
     { module: "nodenext", moduleResolution: "nodenext" },
     { module: "esnext", moduleResolution: "bundler" },
   ])("its types hold in a strict consumer with $moduleResolution resolution, and catch a wrong call", async (resolution) => {
+    const compile = await strictConsumer(resolution);
+    const opening = ['import { openHoldfast } from "holdfast";', 'await using holdfast = await openHoldfast({ store: "memory:" });'];
+    expect(await compile([...opening, 'const result = await holdfast.state.set("key", { n: 1 });', "if (result.ok) result.version satisfies number;"])).toBe("");
+    expect(await compile([...opening, "await holdfast.state.set(1, 2);"])).toContain("TS2345");
+  });
+
+  test("the types of its LangGraph entry hold in a strict consumer that has LangGraph's interfaces, and catch a wrong call", async () => {
+    const compile = await strictConsumer({ module: "nodenext", moduleResolution: "nodenext", skipLibCheck: true }, frameworks);
+    const opening = [
+      'import type { BaseCheckpointSaver, BaseStore } from "@langchain/langgraph-checkpoint";',
+      'import { openHoldfast } from "holdfast";',
+      'import { HoldfastSaver, HoldfastStore } from "holdfast/langgraph";',
+      'const holdfast = await openHoldfast({ store: "memory:" });',
+      "const saver: BaseCheckpointSaver = new HoldfastSaver(holdfast);",
+    ];
+    expect(await compile([...opening, "const store: BaseStore = new HoldfastStore(holdfast);", "void [saver, store];"])).toBe("");
+    expect(await compile([...opening, "await saver.deleteThread(1);"])).toContain("TS2345");
+  });
+
+  /** Compiles programs against the packed package, with nothing else than Node's types and the packages named. */
+  async function strictConsumer(options: Readonly<Record<string, unknown>>, packages: readonly string[] = []): Promise<(lines: readonly string[]) => Promise<string>> {
     const consumer = await mkdtemp(join(folder, "consumer-"));
-    await linkPackage("@types/node", { project: root, consumer });
+    await linkPackages(["@types/node", ...packages], { project: root, consumer });
     await symlink(join(folder, "package"), join(consumer, "node_modules", "holdfast"));
-    const compilerOptions = { ...resolution, target: "es2022", lib: ["es2023", "esnext.disposable"], strict: true, noEmit: true, types: ["node"], preserveSymlinks: true };
+    const compilerOptions = { ...options, target: "es2022", lib: ["es2023", "esnext.disposable"], strict: true, noEmit: true, types: ["node"], preserveSymlinks: true };
     await writeFile(join(consumer, "package.json"), '{"type":"module"}');
     await writeFile(join(consumer, "tsconfig.json"), JSON.stringify({ compilerOptions, include: ["*.ts"] }));
-    const compile = async (lines: readonly string[]) => {
+    return async (lines) => {
       await writeFile(join(consumer, "use.ts"), lines.join("\n"));
       const tsc = join(root, "node_modules", "typescript", "bin", "tsc");
       const { stdout } = await run(process.execPath, [tsc, "-p", consumer, "--listFiles"], { maxBuffer: 16_777_216 }).catch((error: { stdout: string }) => error);
-      const isFile = (line: string): boolean => /^\/.*\.ts$/.test(line);
+      const isFile = (line: string): boolean => /^\/.*\.[cm]?ts$/.test(line);
       const printed = stdout.split("\n").filter((line) => line !== "");
       // Nothing from the folders above the consumer: what another machine may not have proves nothing.
       const own = [`${consumer}/`, join(root, "node_modules", "@typescript"), join(root, "node_modules", "typescript")];
@@ -206,10 +234,7 @@ describe("the package", () => {
       expect(printed.filter((line) => line.startsWith(join(consumer, "node_modules"))).length).toBeGreaterThan(10);
       return printed.filter((line) => !isFile(line)).join("\n");
     };
-    const opening = ['import { openHoldfast } from "holdfast";', 'await using holdfast = await openHoldfast({ store: "memory:" });'];
-    expect(await compile([...opening, 'const result = await holdfast.state.set("key", { n: 1 });', "if (result.ok) result.version satisfies number;"])).toBe("");
-    expect(await compile([...opening, "await holdfast.state.set(1, 2);"])).toContain("TS2345");
-  });
+  }
 });
 
 describe("the repository", () => {

@@ -7,6 +7,7 @@ const suites = [
   { path: /^test\/stories\/http-clients/, suite: "story: clients over HTTP", engine: "sqlite" },
   { path: /^test\/conformance\//, suite: "MCP conformance", engine: "sqlite" },
   { path: /^test\/stories\//, suite: "stories", engine: "sqlite" },
+  { path: /^test\/frameworks\//, suite: "frameworks" },
   { path: /^test\/store\/memory/, suite: "store conformance", engine: "memory" },
   { path: /^test\/store\/sqlite\.test/, suite: "store conformance", engine: "sqlite" },
   { path: /^test\/store\/postgres\.test/, suite: "store conformance", engine: "postgres" },

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { linkPackage } from "./link-package.ts";
+import { linkPackages } from "./link-package.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 
 /** A project in a folder of its own, with packages at the given paths below it. */
@@ -20,17 +20,17 @@ async function openProject(packages: Readonly<Record<string, readonly string[]>>
 
 test("a package comes with what it depends on, the nearest first", async () => {
   const { project, consumer } = await openProject({ "@scope/a": ["b"], b: ["c", "@scope/a"], "b/node_modules/c": [], c: ["missing"] });
-  await linkPackage("@scope/a", { project, consumer });
+  await linkPackages(["@scope/a"], { project, consumer });
   for (const name of ["@scope/a", "b", "c"]) expect(existsSync(join(consumer, "node_modules", name, "package.json")), name).toBe(true);
 });
 
 test("a dependency that only a folder above the project has is missing, and is named", async () => {
   const { project, consumer, install } = await openProject({ a: ["b"] });
   await install("node_modules/b");
-  await expect(linkPackage("a", { project, consumer })).rejects.toThrow(/^b, which .*node_modules\/a depends on, is not installed in .*Run: npm ci$/);
+  await expect(linkPackages(["a"], { project, consumer })).rejects.toThrow(/^b, which .*node_modules\/a depends on, is not installed in .*Run: npm ci$/);
 });
 
 test("two versions of one package are refused by name", async () => {
   const { project, consumer } = await openProject({ a: ["b", "c"], b: ["c"], "b/node_modules/c": [], c: [] });
-  await expect(linkPackage("a", { project, consumer })).rejects.toThrow(/^c is needed in two versions/);
+  await expect(linkPackages(["a"], { project, consumer })).rejects.toThrow(/^c is needed in two versions/);
 });

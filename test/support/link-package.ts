@@ -3,12 +3,12 @@ import { mkdir, readFile, symlink } from "node:fs/promises";
 import { dirname, join } from "node:path";
 
 /**
- * Links a package and everything it depends on, as installed in `project`, into the node_modules of `consumer`, which then needs nothing from the folders above it.
+ * Links packages and everything they depend on, as installed in `project`, into the node_modules of `consumer`, which then needs nothing from the folders above it.
  * A dependency that the project lacks is named, whatever else the machine has.
  */
-export async function linkPackage(name: string, { project, consumer }: { readonly project: string; readonly consumer: string }): Promise<void> {
+export async function linkPackages(names: readonly string[], { project, consumer }: { readonly project: string; readonly consumer: string }): Promise<void> {
   const linked = new Map<string, string>();
-  const queue = [{ name, neededBy: project }];
+  const queue = names.map((name) => ({ name, neededBy: project }));
   for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
     const folder = installedFolder(next.name, next.neededBy, project);
     const other = linked.get(next.name);
