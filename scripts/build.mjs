@@ -19,7 +19,7 @@ const { values: flags } = parseArgs({ options: { out: { type: "string" }, entry:
 const target = resolve(root, flags.out ?? "dist");
 // Built beside its place and moved there whole: a running test or server never meets half a build.
 const out = flags.out === undefined ? join(root, "build", `dist.${process.pid}`) : `${target}.${process.pid}`;
-const entryPoints = flags.entry?.map((path) => resolve(path)) ?? [join(root, "src/main.ts"), join(root, "src/index.ts")];
+const entryPoints = flags.entry?.map((path) => resolve(path)) ?? [join(root, "src/main.ts"), join(root, "src/index.ts"), join(root, "src/claude.ts")];
 
 try {
   await mkdir(out, { recursive: true });
@@ -110,7 +110,7 @@ async function emitDeclarations(folder) {
   if (status !== 0) throw new Error("tsc could not write the declarations; its messages are above.");
   // tsc leaves the `.ts` of relative imports as it is in declarations; only `.js` is understood by every consumer's resolver.
   const kept = new Set();
-  const queue = [join(folder, "index.d.ts"), join(folder, "client.d.ts")];
+  const queue = [join(folder, "index.d.ts"), join(folder, "client.d.ts"), join(folder, "claude.d.ts")];
   for (let file = queue.pop(); file !== undefined; file = queue.pop()) {
     if (kept.has(file)) continue;
     kept.add(file);

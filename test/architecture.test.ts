@@ -69,6 +69,8 @@ const laws: Laws = {
     "surfaces/proxy": may([...storeInterface, "domain", "domain/effects", "surfaces/connect", "surfaces/mcp"]),
     "surfaces/library": may([...storeInterface, "domain/*"]),
     // The same interface on a server's store. It runs in browsers too: `client.ts` is built without Node, and of the domain it knows types alone.
+    // A session store of an agent framework, over the public interface alone; of the domain it knows types.
+    "surfaces/claude": may([...storeInterface, "domain/*", "surfaces/library"]),
     "surfaces/client": may([...storeInterface, "domain/*", "surfaces/library"]),
     // The library's methods as routes, which the front serves beside the dashboard's.
     "surfaces/remote": may([...storeInterface, "domain", "domain/*", "tools", "surfaces/dashboard", "surfaces/library"], ["zod"]),
@@ -100,13 +102,14 @@ const laws: Laws = {
     "compose-serving.ts": anything,
     "main.ts": anything,
     "index.ts": anything,
+    "claude.ts": anything,
     "client.ts": anything,
   },
   clockless: ["store", "ledger", "search", "domain", "tools"],
-  withoutEngine: ["domain", "tools", "surfaces/dashboard", "surfaces/hooks", "surfaces/library", "surfaces/client", "surfaces/remote", "surfaces/mcp"],
+  withoutEngine: ["domain", "tools", "surfaces/dashboard", "surfaces/hooks", "surfaces/claude", "surfaces/library", "surfaces/client", "surfaces/remote", "surfaces/mcp"],
   checksWhatItReads: ["domain"],
   readsEnvironment: "config.ts",
-  publicBarrels: ["index.ts", "client.ts"],
+  publicBarrels: ["index.ts", "client.ts", "claude.ts"],
 };
 
 const root = join(dirname(fileURLToPath(import.meta.url)), "..");
