@@ -14,7 +14,7 @@ import type { SessionHostArguments } from "../workers/session-host.ts";
 /** The clause that the SDK's contracts lack: a host that is stopped inside a turn, and wakes after another has taken its sessions over. */
 const perHost = 25;
 const takeOvers = scaled(500, perHost);
-const leaseMs = 1_000;
+const leaseMs = 2_000;
 const projectKey = "project";
 
 type Message = { readonly is: "stored" | "refused"; readonly sessionId: string; readonly n?: number; readonly code?: string } | { readonly is: "end" };
@@ -36,8 +36,10 @@ async function round(url: string, random: (below: number) => number, fault?: "un
   const blue = spawnWorker<Message>("session-host", { url, projectKey, sessionIds, leaseMs, fault } satisfies SessionHostArguments);
   const stored = new Map<string, number>();
   const refusals: Record<string, number> = {};
+  let mayRefuse = false;
   const hear = (message: Message): void => {
     if (message.is === "stored") stored.set(message.sessionId, (stored.get(message.sessionId) ?? -1) + 1);
+    if (message.is === "refused" && !mayRefuse) throw new Error(`The host was refused before it was stopped: ${JSON.stringify(message)}`);
     if (message.is === "refused") refusals[message.code ?? "?"] = (refusals[message.code ?? "?"] ?? 0) + 1;
   };
   while (stored.size < perHost) hear(await blue.next());
@@ -49,6 +51,7 @@ async function round(url: string, random: (below: number) => number, fault?: "un
   await Promise.all(sessionIds.map((sessionId) => green.append({ projectKey, sessionId }, [{ type: "x", by: "green" }])));
   // Some of its sessions are still at work elsewhere when it wakes, others are free.
   await Promise.all(sessionIds.filter((_, i) => i % 2 === 0).map((sessionId) => green.release(sessionId)));
+  mayRefuse = true;
   blue.resume();
   // The rest is released only when it is awake and has an answer.
   hear(await blue.next());

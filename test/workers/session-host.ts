@@ -46,6 +46,7 @@ function unfenced(holdfast: Holdfast): Holdfast {
     ...holdfast,
     state: {
       ...state,
+      set: (key, value) => state.set(key, value),
       commit: ({ writes }, options) => state.commit({ writes }, options),
       get: async (key, past) => {
         const entry = await state.get(key, past);

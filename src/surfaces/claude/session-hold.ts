@@ -17,6 +17,8 @@ export interface SessionHoldOptions {
 
 /** A holder stops this part of the lease's time before the deadline when renewals stay without an answer. */
 const reserve = 1 / 10;
+/** How often a change is tried again whose lease expired before it was made. */
+export const leaseAttemptsMax = 3;
 
 /**
  * The lease on a session, and the record of the store that last began to work on it. A lease that lapsed, because the process was suspended or the server
@@ -30,6 +32,7 @@ export class SessionHold {
   #keeping: AbortController | undefined;
   /** True once this store has begun to work on the session, until it loads it again. */
   #hasBegun = false;
+  #takenOver: HoldfastError | undefined;
 
   constructor(holdfast: Pick<Holdfast, "state" | "leases">, keys: SessionKeys, options: SessionHoldOptions) {
     this.#holdfast = holdfast;
@@ -48,15 +51,18 @@ export class SessionHold {
   /** Begins to work on the session as it is stored now. Throws `claim_held` if another store is at work on it. */
   async begin(): Promise<LeaseRef> {
     if (this.#lease !== undefined && this.#hasBegun) return this.#lease;
-    const lease = this.#lease ?? (await this.#acquire());
-    try {
-      await this.#holdfast.state.set(this.#keys.owner, { holder: this.#options.holder }, { lease });
-    } catch (error) {
-      await this.release();
-      throw error;
+    for (let attempt = 1; ; attempt += 1) {
+      const lease = this.#lease ?? (await this.#acquire());
+      try {
+        await this.#holdfast.state.set(this.#keys.owner, { holder: this.#options.holder }, { lease });
+        this.#hasBegun = true;
+        return lease;
+      } catch (error) {
+        await this.release();
+        if (failureCodeOf(error) !== "lease_lost") throw error;
+        if (attempt === leaseAttemptsMax) throw this.lapsed(error);
+      }
     }
-    this.#hasBegun = true;
-    return lease;
   }
 
   /** The lease, for a store that has begun before. Throws `lease_lost` if another store has begun to work on the session since. */
@@ -67,7 +73,8 @@ export class SessionHold {
     const by = (owner?.value as { readonly holder?: unknown } | undefined)?.holder;
     if (by === this.#options.holder) return lease;
     await this.release();
-    throw this.lost(typeof by === "string" ? by : undefined);
+    this.#takenOver = this.#lostTo(typeof by === "string" ? by : undefined);
+    throw this.#takenOver;
   }
 
   /** The lease for a single change of a session that this store does not work on. */
@@ -93,7 +100,21 @@ export class SessionHold {
     this.#lease = undefined;
   }
 
-  lost(by: string | undefined): HoldfastError {
+  /** True if the error says that another store has begun to work on the session; a lease may also lapse while no other store wants it. */
+  isTakenOver(error: unknown): boolean {
+    return error !== undefined && error === this.#takenOver;
+  }
+
+  lapsed(cause: unknown): HoldfastError {
+    const { sessionId, resource } = this.#keys;
+    return new HoldfastError("unavailable", `The lease on session ${JSON.stringify(sessionId)} kept expiring before the store answered; nothing was changed.`, {
+      hint: "Try again, or use a longer lease.",
+      details: { session_id: sessionId, resource_id: resource },
+      cause,
+    });
+  }
+
+  #lostTo(by: string | undefined): HoldfastError {
     const { sessionId, resource } = this.#keys;
     return new HoldfastError("lease_lost", `Session ${JSON.stringify(sessionId)} was ${by === undefined ? "deleted or taken over" : `taken over by ${by}`}; nothing was changed.`, {
       hint: "Stop this query. Load the session again to continue from what is stored now.",

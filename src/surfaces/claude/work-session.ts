@@ -2,7 +2,7 @@ import type { CommitWrite } from "../../domain/state/state.ts";
 import type { Holdfast, LeaseRef } from "../library/holdfast.ts";
 import type { ClaudeSessionEntry, FoldSessionSummary } from "./session-contract.ts";
 import type { SessionHoldOptions } from "./session-hold.ts";
-import { SessionHold } from "./session-hold.ts";
+import { leaseAttemptsMax, SessionHold } from "./session-hold.ts";
 import type { Batch } from "./transcript.ts";
 import { failureCodeOf, Transcript } from "./transcript.ts";
 import type { SessionKeys } from "./transcript-keys.ts";
@@ -151,15 +151,15 @@ export class WorkSession {
 
   async #store({ batch, subpath }: Waiting): Promise<void> {
     for (let attempt = 1; ; attempt += 1) {
-      const lease = await this.#leaseFor();
       try {
+        const lease = await this.#leaseFor();
         await this.#transcript(subpath).append(batch, lease);
         return;
       } catch (error) {
-        if (failureCodeOf(error) !== "lease_lost") throw error;
+        if (failureCodeOf(error) !== "lease_lost" || this.#hold.isTakenOver(error)) throw error;
         // It lapsed while the process was suspended or the store did not answer. Whether another store has begun since shows when it is acquired again.
         this.#hold.drop();
-        if (attempt > 1) throw error;
+        if (attempt === leaseAttemptsMax) throw this.#hold.lapsed(error);
       } finally {
         if (!this.#isWorking) await this.#hold.release();
       }

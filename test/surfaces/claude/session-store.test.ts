@@ -223,6 +223,41 @@ describe("a live session", () => {
     expect(lost).toEqual([]);
   });
 
+  test("whose lease lapses in the middle of a change is acquired again; if that happens every time, the batch waits and is not called lost", async () => {
+    const { holdfast } = openManual();
+    let lapses = 0;
+    /** As on a machine so slow that the lease expires before the next write arrives. */
+    const lapsing = async (leases: readonly { readonly resource: string }[] | undefined): Promise<void> => {
+      if (lapses <= 0 || leases === undefined) return;
+      lapses -= 1;
+      for (const { resource } of leases) await holdfast.leases.release(resource, { agent: store.holder });
+    };
+    const state: Holdfast["state"] = {
+      ...holdfast.state,
+      async set(key, value, options) {
+        await lapsing(options?.lease && [options.lease]);
+        return holdfast.state.set(key, value, options);
+      },
+      async commit(input, options) {
+        await lapsing(input.leases);
+        return holdfast.state.commit(input, options);
+      },
+    };
+    const store = new HoldfastSessionStore({ state, leases: holdfast.leases }, { onLost: () => expect.unreachable() });
+    for (const n of [1, 2]) {
+      lapses = 2;
+      await store.append(main, [entry({ n })]);
+    }
+    for (const session of [main, { ...main, sessionId: "new" }]) {
+      lapses = 100;
+      await expect(store.append(session, [entry({ n: 3 })])).rejects.toMatchObject({ code: "unavailable" });
+      lapses = 0;
+      await store.flush();
+    }
+    expect((await store.load(main))?.map(({ n }) => n)).toEqual([1, 2, 3]);
+    expect(await store.load({ ...main, sessionId: "new" })).toEqual([entry({ n: 3 })]);
+  });
+
   test("is released again by a host that only changed its title", async () => {
     const { blue, green } = twoHosts();
     await blue.append(main, [entry({ n: 1 })]);

@@ -11,6 +11,14 @@ from ..results import LeaseAcquired, LeaseRef, RenewalRefused, Renewed, RenewRes
 from ._keys import SessionKeys
 
 
+# How often a change is tried again whose lease expired before it was made.
+LEASE_ATTEMPTS_MAX = 3
+
+
+class SessionTakenOver(HoldfastError):
+    """Another store has begun to work on the session; a lease may also lapse while no other store wants it."""
+
+
 class _Watched(AsyncHold):
     """A lease that reports when another store has acquired it."""
 
@@ -50,12 +58,18 @@ class SessionHold:
         """Begins to work on the session as it is stored now. Raises `claim_held` if another store is at work on it."""
         if self.lease is not None and self.has_begun:
             return self.lease
-        lease = self.lease or await self._acquire()
-        try:
-            await self._client.state.set(self._keys.owner, {"holder": self._holder}, lease=lease, agent=self._holder)
-        except BaseException:
-            await self.release()
-            raise
+        for attempt in range(1, LEASE_ATTEMPTS_MAX + 1):
+            lease = self.lease or await self._acquire()
+            try:
+                await self._client.state.set(self._keys.owner, {"holder": self._holder}, lease=lease, agent=self._holder)
+            except BaseException as error:
+                await self.release()
+                if not isinstance(error, HoldfastError) or error.code != "lease_lost":
+                    raise
+                if attempt == LEASE_ATTEMPTS_MAX:
+                    raise self.lapsed() from error
+            else:
+                break
         self.has_begun = True
         return lease
 
@@ -69,7 +83,7 @@ class SessionHold:
         if by == self._holder:
             return lease
         await self.release()
-        raise self.lost_to(by if isinstance(by, str) else None)
+        raise self._lost_to(by if isinstance(by, str) else None)
 
     async def visit(self) -> LeaseRef:
         """The lease for a single change of a session that this store does not work on."""
@@ -87,9 +101,17 @@ class SessionHold:
             except HoldfastError:
                 return
 
-    def lost_to(self, by: str | None) -> HoldfastError:
-        how = "deleted or taken over" if by is None else f"taken over by {by}"
+    def lapsed(self) -> HoldfastError:
         return HoldfastError(
+            "unavailable",
+            f'The lease on session "{self._keys.session_id}" kept expiring before the store answered; nothing was changed.',
+            hint="Try again, or use a longer lease.",
+            details={"session_id": self._keys.session_id, "resource_id": self._keys.resource},
+        )
+
+    def _lost_to(self, by: str | None) -> SessionTakenOver:
+        how = "deleted or taken over" if by is None else f"taken over by {by}"
+        return SessionTakenOver(
             "lease_lost",
             f'Session "{self._keys.session_id}" was {how}; nothing was changed.',
             hint="Stop this query. Load the session again to continue from what is stored now.",

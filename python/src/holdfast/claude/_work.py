@@ -8,7 +8,7 @@ from typing import Any
 from ..aio import AsyncHoldfast
 from ..errors import HoldfastError
 from ..results import DeleteWrite, LeaseRef
-from ._hold import SessionHold
+from ._hold import LEASE_ATTEMPTS_MAX, SessionHold, SessionTakenOver
 from ._keys import SessionKeys
 from ._text import to_lines, too_large
 from ._transcript import Batch, Fold, Transcript
@@ -139,19 +139,19 @@ class WorkSession:
             del self._backlog[0]
 
     async def _store(self, waiting: _Waiting) -> None:
-        for is_last in (False, True):
-            lease = await self._lease()
+        for attempt in range(1, LEASE_ATTEMPTS_MAX + 1):
             try:
+                lease = await self._lease()
                 await self._transcript(waiting.subpath).append(waiting.batch, lease)
                 return
             except HoldfastError as error:
-                if error.code != "lease_lost":
+                if error.code != "lease_lost" or isinstance(error, SessionTakenOver):
                     raise
                 # It lapsed while the process was suspended or the store did not answer. Whether another store has begun since shows when it is
                 # acquired again.
                 await self._hold.release()
-                if is_last:
-                    raise
+                if attempt == LEASE_ATTEMPTS_MAX:
+                    raise self._hold.lapsed() from error
             finally:
                 if not self._is_working:
                     await self._hold.release()
