@@ -98,8 +98,9 @@ class ClaudeSessions(unittest.IsolatedAsyncioTestCase):
 
     async def test_what_is_no_json_or_has_no_name_changes_nothing(self) -> None:
         store = self.host("blue")
-        for wrong in (None, "text", [], {"n": float("nan")}, {"n": {1}}):
-            error = await self.refused("invalid_input", store.append(MAIN, [entry(), wrong]))  # type: ignore[list-item]
+        wrongs: list[Any] = [None, "text", [], {"n": float("nan")}, {"n": {1}}]
+        for wrong in wrongs:
+            error = await self.refused("invalid_input", store.append(MAIN, [entry(), wrong]))
             self.assertIn("entries[1]", str(error))
         await self.refused("invalid_input", store.append({**MAIN, "project_key": ""}, [entry()]))
         self.assertIsNone(await store.load(MAIN))

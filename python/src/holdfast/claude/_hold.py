@@ -58,7 +58,9 @@ class SessionHold:
         """Begins to work on the session as it is stored now. Raises `claim_held` if another store is at work on it."""
         if self.lease is not None and self.has_begun:
             return self.lease
-        for attempt in range(1, LEASE_ATTEMPTS_MAX + 1):
+        attempt = 0
+        while True:
+            attempt += 1
             lease = self.lease or await self._acquire()
             try:
                 await self._client.state.set(self._keys.owner, {"holder": self._holder}, lease=lease, agent=self._holder)
@@ -69,9 +71,8 @@ class SessionHold:
                 if attempt == LEASE_ATTEMPTS_MAX:
                     raise self.lapsed() from error
             else:
-                break
-        self.has_begun = True
-        return lease
+                self.has_begun = True
+                return lease
 
     async def resume(self) -> LeaseRef:
         """The lease, for a store that has begun before. Raises `lease_lost` if another store has begun to work on the session since."""
