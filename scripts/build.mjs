@@ -22,7 +22,7 @@ const { values: flags } = parseArgs({ options: { out: { type: "string" }, entry:
 const target = resolve(root, flags.out ?? "dist");
 // Built in a separate folder and then renamed, so that a running test or server never finds half a build.
 const out = flags.out === undefined ? join(root, "build", `dist.${process.pid}`) : `${target}.${process.pid}`;
-const entryPoints = flags.entry?.map((path) => resolve(path)) ?? [join(root, "src/main.ts"), join(root, "src/index.ts"), join(root, "src/langgraph.ts")];
+const entryPoints = flags.entry?.map((path) => resolve(path)) ?? [join(root, "src/main.ts"), join(root, "src/index.ts"), join(root, "src/langgraph.ts"), join(root, "src/claude.ts")];
 
 try {
   await mkdir(out, { recursive: true });
@@ -113,7 +113,7 @@ async function emitDeclarations(folder) {
   if (status !== 0) throw new Error("tsc could not write the declarations; its messages are above.");
   // tsc keeps the `.ts` of relative imports in declarations; only `.js` works with every consumer's resolver.
   const kept = new Set();
-  await keepDeclarations(folder, ["index.d.ts", "client.d.ts"], external, kept);
+  await keepDeclarations(folder, ["index.d.ts", "client.d.ts", "claude.d.ts"], external, kept);
   // Last: everything that the entries above need has been read by then, and none of it named a framework.
   await keepDeclarations(folder, ["langgraph.d.ts"], [...external, ...peers], kept);
   // The remaining declarations describe internal files that no public name refers to.

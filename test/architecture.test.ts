@@ -72,6 +72,8 @@ const laws: Laws = {
     "surfaces/library": may([...storeInterface, "domain/*"]),
     // The same interface on a server's store. It runs in browsers too: `client.ts` is built without Node, and of the domain it knows types alone.
     "surfaces/client": may([...storeInterface, "domain/*", "surfaces/library"]),
+    // A session store of an agent framework, over the public interface alone; of the domain it knows types.
+    "surfaces/claude": may([...storeInterface, "domain/*", "surfaces/library"]),
     // LangGraph's interfaces over the library's: what works embedded works on a server.
     "surfaces/langgraph": may([...storeInterface, "domain", "domain/*", "surfaces/library"], ["@langchain/core", "@langchain/langgraph-checkpoint"]),
     // The library's methods as routes, which the front serves beside the dashboard's.
@@ -104,14 +106,15 @@ const laws: Laws = {
     "compose-serving.ts": anything,
     "main.ts": anything,
     "index.ts": anything,
+    "claude.ts": anything,
     "client.ts": anything,
     "langgraph.ts": anything,
   },
   clockless: ["store", "ledger", "search", "domain", "tools"],
-  withoutEngine: ["domain", "tools", "surfaces/dashboard", "surfaces/hooks", "surfaces/library", "surfaces/client", "surfaces/langgraph", "surfaces/remote", "surfaces/mcp"],
+  withoutEngine: ["domain", "tools", "surfaces/dashboard", "surfaces/hooks", "surfaces/claude", "surfaces/library", "surfaces/client", "surfaces/langgraph", "surfaces/remote", "surfaces/mcp"],
   checksWhatItReads: ["domain"],
   readsEnvironment: "config.ts",
-  publicBarrels: ["index.ts", "client.ts", "langgraph.ts"],
+  publicBarrels: ["index.ts", "client.ts", "langgraph.ts", "claude.ts"],
 };
 
 const root = join(dirname(fileURLToPath(import.meta.url)), "..");
