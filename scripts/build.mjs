@@ -22,7 +22,12 @@ const { values: flags } = parseArgs({ options: { out: { type: "string" }, entry:
 const target = resolve(root, flags.out ?? "dist");
 // Built in a separate folder and then renamed, so that a running test or server never finds half a build.
 const out = flags.out === undefined ? join(root, "build", `dist.${process.pid}`) : `${target}.${process.pid}`;
-const entryPoints = flags.entry?.map((path) => resolve(path)) ?? [join(root, "src/main.ts"), join(root, "src/index.ts"), join(root, "src/langgraph.ts"), join(root, "src/claude.ts")];
+const entryPoints = flags.entry?.map((path) => resolve(path)) ?? [
+  join(root, "src/main.ts"),
+  join(root, "src/index.ts"),
+  join(root, "src/langgraph.ts"),
+  join(root, "src/claude.ts"),
+];
 
 try {
   await mkdir(out, { recursive: true });
