@@ -31,7 +31,7 @@ class Blobs(unittest.TestCase):
             for i, size in enumerate(SIZES):
                 content = content_of(size, i)
                 ref = BlobRef(hash=hashlib.sha256(content).hexdigest(), bytes=size)
-                ways = [content, in_pieces(content, 100_003), bytearray(content), in_pieces(content, 2_000_001)]
+                ways: list[bytes | bytearray | Iterator[bytes]] = [content, in_pieces(content, 100_003), bytearray(content), in_pieces(content, 2_000_001)]
                 for way in ways if i % 2 == 0 else reversed(ways):
                     self.assertEqual(client.blobs.put(way), ref)
                 self.assertEqual(client.blobs.get(ref.hash), content)

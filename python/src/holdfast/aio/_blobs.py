@@ -107,12 +107,12 @@ class AsyncBlobs:
         async for given in stream:
             if not isinstance(given, (bytes, bytearray, memoryview)):
                 raise invalid_input("content", "must yield bytes")
-            given = memoryview(given).cast("B")
-            size += len(given)
+            piece = memoryview(given).cast("B")
+            size += len(piece)
             if size > BLOB_BYTES_MAX:
                 raise _too_long(size)
-            for start in range(0, len(given), CHUNK_BYTES_MAX):
-                rest += given[start : start + CHUNK_BYTES_MAX]
+            for start in range(0, len(piece), CHUNK_BYTES_MAX):
+                rest += piece[start : start + CHUNK_BYTES_MAX]
                 if len(rest) > CALL_CHUNKS_MAX * CHUNK_BYTES_MAX:
                     hashes += await self._send(_chunk_texts(rest[: CALL_CHUNKS_MAX * CHUNK_BYTES_MAX]), agent)
                     del rest[: CALL_CHUNKS_MAX * CHUNK_BYTES_MAX]
