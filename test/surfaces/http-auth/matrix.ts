@@ -6,7 +6,7 @@ import { systemNamespace } from "../../../src/domain/keyspace.ts";
 import type { ApiRoute } from "../../../src/surfaces/dashboard/api-route.ts";
 import type { Tool } from "../../../src/tools/tool.ts";
 import { mcpHeaders, toolCall } from "../../support/http-server.ts";
-import { sampleArguments, sampleLibraryArguments } from "./sample-arguments.ts";
+import { sampleArguments, sampleHashes, sampleLibraryArguments } from "./sample-arguments.ts";
 
 /** Who asks. `headers` and `query` are all that is sent of a credential. */
 export interface Caller {
@@ -209,7 +209,8 @@ function strayIn(cell: Cell, { grants }: Caller, { text, headers }: Answer): rea
   const all = text + JSON.stringify(others);
   const mayRead = (place: "own" | "foreign"): boolean => grants !== undefined && (grants.everywhere || place === "own") && (cell.place === undefined || cell.place === place);
   const stray = (["own", "foreign"] as const).filter((place) => !mayRead(place) && all.includes(canaryOf(place))).map((place) => `what only the namespace ${place} holds`);
-  if (/"hash"|[0-9a-f]{64}/.test(all.replace(/"(sha256|etag)":"[^"]*"/g, ""))) stray.push("a hash");
+  const ofSamples = new RegExp(`("hash":)?"?(${sampleHashes.join("|")})"?`, "g");
+  if (/"hash"|[0-9a-f]{64}/.test(all.replace(/"(sha256|etag)":"[^"]*"/g, "").replace(ofSamples, ""))) stray.push("a hash");
   if (all.includes(systemNamespace)) stray.push("the system namespace");
   if (/\bhf_[A-Za-z0-9_-]{43}/.test(cell.path === "/api/tokens" && cell.method === "POST" ? "" : all)) stray.push("a token");
   return stray;

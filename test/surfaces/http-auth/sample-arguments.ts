@@ -44,6 +44,13 @@ export function sampleArguments(tool: string, namespace: string): Readonly<Recor
   return samples[tool]?.(namespace) ?? {};
 }
 
+/** The content hashes of the samples' blobs: "abc" and "hello". Callers that know a hash may see it. */
+export const sampleHashes: readonly string[] = [
+  "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad",
+  "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824",
+];
+const [blobHash = ""] = sampleHashes;
+
 /** The same for the methods of the library. */
 const librarySamples: Readonly<Record<LibraryMethodName, Readonly<Record<string, unknown>>>> = {
   "state.set": { key: "written", value: "written by the matrix" },
@@ -54,9 +61,9 @@ const librarySamples: Readonly<Record<LibraryMethodName, Readonly<Record<string,
   "state.commit": { writes: [{ op: "set", key: "committed", value: 1 }] },
   "state.watch": { after: 0 },
   "blobs.putChunks": { chunks: ["aGVsbG8="] },
-  "blobs.assemble": { bytes: 3, chunks: ["ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"], contents: ["YWJj"] },
-  "blobs.find": { hash: "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad" },
-  "blobs.readChunk": { hash: "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad" },
+  "blobs.assemble": { bytes: 3, chunks: [blobHash], contents: ["YWJj"] },
+  "blobs.find": { hash: blobHash },
+  "blobs.readChunk": { hash: blobHash },
   "leases.acquire": { resource: "deploy", ttlMs: 3_600_000, agent: "matrix" },
   "leases.renew": { resource: "held", ttlMs: 7_200_000, agent: "holder" },
   "leases.release": { resource: "held", agent: "holder" },
