@@ -1,15 +1,15 @@
 import { expect, test } from "vitest";
 import { nameOfAddress, nameOfCommand } from "../../../src/surfaces/proxy/upstream-name.ts";
 
-const env = { HOME: "/home/ann", MAIL_ACCOUNT: "ann", API_TOKEN: "one", TERM_SESSION_ID: "1", SHLVL: "1" };
+const env = { HOME: "/folder/ann", MAIL_ACCOUNT: "ann", API_TOKEN: "one", TERM_SESSION_ID: "1", SHLVL: "1" };
 const name = (changes: Partial<{ command: string; args: readonly string[]; folder: string; env: NodeJS.ProcessEnv }> = {}): string => {
-  const { command, args, folder, env: given } = { command: "/bin/node", args: ["server.js"], folder: "/work/a", env, ...changes };
+  const { command, args, folder, env: given } = { command: "/bin/node", args: ["server.js"], folder: "/folder/a", env, ...changes };
   return nameOfCommand(command, args, folder, given);
 };
 
 test.each([
   ["another argument", { args: ["other.js"] }],
-  ["another folder, to which a relative path in the arguments refers", { folder: "/work/b" }],
+  ["another folder, to which a relative path in the arguments refers", { folder: "/folder/b" }],
   ["another account in the environment", { env: { ...env, MAIL_ACCOUNT: "bob" } }],
   ["another token in the environment", { env: { ...env, API_TOKEN: "two" } }],
   ["a setting more in the environment", { env: { ...env, DATABASE_URL: "x" } }],
