@@ -1,5 +1,6 @@
 import { defineConfig } from "vitest/config";
 import { LongestFirst } from "./test/support/longest-first.ts";
+import { moduleCache } from "./test/support/module-cache.ts";
 
 /** `--sequence.shuffle` asks for a random order, which Vitest gives only where no other order is named. */
 const isShuffled = process.argv.some((argument) => argument.startsWith("--sequence.shuffle"));
@@ -15,7 +16,7 @@ export default defineConfig({
     // Files share a process, and with it every module that was loaded: loading them again for each file took a third of the time.
     isolate: false,
     // Transformed once for all runs, until the file changes: half of what a run spends before its first test.
-    experimental: { fsModuleCache: true, fsModuleCachePath: "build/vitest-modules" },
+    experimental: { fsModuleCache: true, fsModuleCachePath: moduleCache("vitest-modules") },
     // No test is judged by how long it took: scripts/test ends a run in which nothing happens any more, and names the test that was running.
     testTimeout: 0,
     hookTimeout: 0,
