@@ -7,6 +7,7 @@ import { lengths, plainRuns } from "./support/text-growth.ts";
 /** Why the others are given no long text, or need none of their own. */
 const elsewhere: Readonly<Record<string, string>> = {
   "domain/resume/entry-sections.ts aboutTitle": "goes through quotedInline",
+  "domain/blobs/put-chunks.ts putChunk": "stores the text and looks at none of it",
   "domain/overview/search-everything.ts searchEverything": "asks a store; its text goes through questionTerms",
   "domain/research/neutral-word.ts withSaid": "puts texts together and looks at none of them",
   "domain/workspace/workspace.ts locateWorkspace": "asks the file system; a workspace has at most 4,096 characters",

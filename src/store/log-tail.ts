@@ -89,7 +89,7 @@ export class LogTail {
     this.#isReading = false;
   }
 
-  /** The revision to read from: the end of the kept rows, or where the waiting watchers are if that is further on. Undefined: nobody is waiting. */
+  /** The revision to read from: the end of the kept rows, or where the waiting watchers are if that is further on. Undefined: no watcher is waiting. */
   #begin(): Revision | undefined {
     let least: Revision | undefined;
     for (const { isWaiting, cursor } of this.#readers) if (isWaiting && (least === undefined || cursor < least)) least = cursor;
@@ -114,7 +114,7 @@ export class LogTail {
     this.#rows.splice(0, this.#firstAfter(last.revision));
   }
 
-  /** Whether the watcher goes on waiting. */
+  /** Whether the watcher keeps waiting. */
   #serve(reader: TailReader): boolean {
     const through = this.#through;
     if (through === undefined || reader.cursor >= through) return true;
@@ -135,7 +135,7 @@ export class LogTail {
 
   /**
    * The index of the first kept row after a revision. Undefined unless the revision belongs to the history that was read: a watcher may hold one that the store
-   * has lost since, and has to be told so. Every revision has rows, so this one is either the floor or among the kept rows.
+   * has lost since, and has to learn that. Every revision has rows, so this one is either the floor or among the kept rows.
    */
   #firstAfter(revision: Revision): number | undefined {
     let low = 0;

@@ -227,7 +227,7 @@ describe("the collection", () => {
     expect([await isThere(scope, hash), await isThere(scope, other)]).toEqual([true, false]);
   });
 
-  test("removes a limited number of things per turn, and goes on where it stopped", async () => {
+  test("removes a limited number of things per turn, and continues where it stopped", async () => {
     const scope = openScope();
     const { store } = scope;
     const count = 6_000;

@@ -111,7 +111,7 @@ describe("a worker that holds a run", () => {
     expect(await claimNextRun(run.plain, { tags: [], agentId: "eve", ttlMs })).toMatchObject({ ok: true, runId: "r" });
   });
 
-  test("does not shorten its claim that was renewed for longer meanwhile, and goes on without reading after that", async () => {
+  test("does not shorten its claim that was renewed for longer meanwhile, and reads nothing after that", async () => {
     const run = await open();
     await run.step(1);
     await renewClaim(run.plain, { runId: "r", agentId: "ann", token: run.token, ttlMs: 100_000 });
@@ -121,7 +121,7 @@ describe("a worker that holds a run", () => {
     expect(await run.during(() => run.step(3))).toEqual(["commit"]);
   });
 
-  test("whose claim has lapsed goes on while nobody else has claimed it, and holds it again", async () => {
+  test("whose claim has lapsed continues while no other worker has claimed it, and holds it again", async () => {
     const run = await open();
     await run.step(1);
     run.clock.advance(ttlMs);

@@ -337,7 +337,7 @@ test("the client needs nothing of Node: it works where there are only the names 
     write: false,
     logLevel: "silent",
   });
-  const web = { fetch, URL, AbortController, AbortSignal, TextDecoder, Response, crypto, performance, setTimeout, clearTimeout };
+  const web = { fetch, URL, AbortController, AbortSignal, TextDecoder, TextEncoder, Response, crypto, performance, setTimeout, clearTimeout };
   const { url } = await serve();
   const run = `${outputFiles[0]?.text}; (async () => {
     const holdfast = await client.connectHoldfast(${JSON.stringify(url)}, { agent: "page" });
@@ -346,11 +346,13 @@ test("the client needs nothing of Node: it works where there are only the names 
     await holdfast.state.set("p/1", { from: "a page" });
     await holdfast.state.set("p/2", 2);
     await watching;
+    const { hash } = await holdfast.blobs.put(new Uint8Array([0, 127, 128, 255]));
+    const content = [...(await holdfast.blobs.get(hash))];
     const refused = await holdfast.state.set("", 1).catch((error) => [client.isHoldfastError(error), error.code]);
     await holdfast.close();
-    return JSON.stringify([seen, refused]);
+    return JSON.stringify([seen, content, refused]);
   })()`;
-  expect(await runInNewContext(run, web)).toBe('[["p/1","p/2"],[true,"invalid_input"]]');
+  expect(await runInNewContext(run, web)).toBe('[["p/1","p/2"],[0,127,128,255],[true,"invalid_input"]]');
 });
 
 /** A store on disk that a read-only server can open. */

@@ -123,7 +123,7 @@ test("a batch longer than a page reaches every watcher whole", async () => {
   expect(watchers.map(({ rows }) => rows.length)).toEqual(watchers.map(() => commits * limits.commitWritesMax));
 });
 
-test("when the shared read fails, each watcher reads for itself, and none goes on reading what cannot be read", async () => {
+test("when the shared read fails, each watcher reads for itself, and none keeps reading what cannot be read", async () => {
   const { engine, store, stop } = openRead();
   const watchers = ["a", "b", "a"].map((key) => watching(store, keyRange(key), 0, stop.signal));
   await untilQuiet(() => engine.reads.length);
@@ -142,7 +142,7 @@ test("when the shared read fails, each watcher reads for itself, and none goes o
   for (const { ended } of watchers) await expect(ended).rejects.toThrow("cannot be read");
 });
 
-test("the engine is listened to once, and no longer than somebody watches", async () => {
+test("the engine has one listener, and only while there are watchers", async () => {
   const { engine, store } = openRead();
   let listeners = 0;
   const onChange = engine.onChange.bind(engine);
@@ -165,7 +165,7 @@ test("the engine is listened to once, and no longer than somebody watches", asyn
   }
 });
 
-test("whoever comes, goes, pauses and fails to be read to, each watcher gets every change of its range once and in order", async () => {
+test("while watchers come, leave, pause and fail, each of them gets every change of its range once and in order", async () => {
   for (let round = 0; round < 20; round += 1) {
     const random = seededRandom(propertySeed + round);
     const { engine, store } = openRead();

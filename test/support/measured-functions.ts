@@ -15,6 +15,7 @@ import { lineEndOf, lineOf } from "../../src/install/edit.ts";
 import { jsonEntry } from "../../src/install/edit-json.ts";
 import { markedBlock, ownFile, withOwnership } from "../../src/install/edit-text.ts";
 import { tomlTable } from "../../src/install/edit-toml.ts";
+import { fromBase64 } from "../../src/kernel/base64.ts";
 import { parseDurationMs } from "../../src/kernel/duration.ts";
 import { HoldfastError } from "../../src/kernel/errors.ts";
 import { exceededBound, outlineOf } from "../../src/kernel/json-bounds.ts";
@@ -27,6 +28,7 @@ import { indexText, questionTerms } from "../../src/search/index-text.ts";
 import { unpackVectors } from "../../src/search/short-vector.ts";
 import { stemOf } from "../../src/search/stem.ts";
 import { tokens } from "../../src/search/tokenizer.ts";
+import { cutText } from "../../src/surfaces/claude/transcript-text.ts";
 import { describeFailure } from "../../src/surfaces/cli/failure.ts";
 import { parseLease } from "../../src/surfaces/cli/read-arguments.ts";
 import { safeText, shorten, textWidth, wrap, wrapProse } from "../../src/surfaces/cli/terminal-text.ts";
@@ -86,6 +88,7 @@ export const measured: Readonly<Record<string, (text: string) => unknown>> = {
   "install/edit-toml.ts tomlTable": (text) => tomlTable("file", "table", ["servers", "holdfast"], entry).add(text),
   "install/edit.ts lineEndOf": lineEndOf,
   "install/edit.ts lineOf": (text) => lineOf(text, text.length),
+  "kernel/base64.ts fromBase64": fromBase64,
   "kernel/duration.ts parseDurationMs": parseDurationMs,
   "kernel/json-bounds.ts exceededBound": (text) => exceededBound(Buffer.from(text), { depthMax: 100, elementsMax: 1_000_000 }),
   "kernel/json-bounds.ts outlineOf": (text) => outlineOf(Buffer.from(text)),
@@ -114,6 +117,7 @@ export const measured: Readonly<Record<string, (text: string) => unknown>> = {
   "surfaces/connect/messages-in.ts requireMessage": requireMessage,
   "surfaces/connect/messages-in.ts oneLine": (text) => oneLine(JSON.stringify(text)),
   "surfaces/connect/target.ts requireTarget": requireTarget,
+  "surfaces/claude/transcript-text.ts cutText": cutText,
   "surfaces/http/bearer.ts readCredential": (text) => readCredential({ headers: { authorization: text }, rawHeaders: ["authorization", text] }),
   "surfaces/http/jwt-settings.ts isTrustedUrl": isTrustedUrl,
   "surfaces/http/request-origin.ts hostName": hostName,

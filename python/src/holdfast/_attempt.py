@@ -95,7 +95,7 @@ class RetryDelay:
 
     @property
     def elapsed(self) -> float:
-        """Seconds since the first attempt. The steady clock stands still while a machine sleeps, and the other one can be set back."""
+        """Seconds since the first attempt. The steady clock does not advance while a machine sleeps, and the other one can be set back."""
         return max(time.monotonic() - self._began[0], time.time() - self._began[1])
 
     def reset(self) -> None:

@@ -67,7 +67,7 @@ class Claiming {
   readonly #agentId: string;
   readonly #ttlMs: number;
   readonly #heldRuns: HeldRuns | undefined;
-  /** The run as the commit that was decided last writes it, if it takes the claim anew. */
+  /** The run as the commit that was decided last writes it, if it takes the claim rather than extends it. */
   #taken: Run | undefined;
 
   /** A request key may bring back the answer of another process's commit, so nothing is remembered with one. */

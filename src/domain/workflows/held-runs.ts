@@ -17,7 +17,7 @@ const runsMax = 1_000;
 
 /**
  * The claimed runs that this process works on, so that a worker's next report can commit without reading the run first: one round trip less per step. The commit
- * checks that neither the run nor its claim has changed since, so whoever else has written, even a heartbeat, makes the report read.
+ * checks that neither the run nor its claim has changed since, so a write by any other caller, even a heartbeat, makes the report read.
  */
 export class HeldRuns {
   readonly #byId = new Map<string, HeldRun>();

@@ -14,7 +14,7 @@ const telling = new Set(
   ),
 );
 /** These differ between two terminals, or belong to Holdfast itself: with them, a restart would find none of its records. */
-const ofSession = /^(?:USER|HOLDFAST_.*|SSH_.*|XDG_.*|ITERM_.*|TERM_.*|VSCODE_.*|.*SESSION.*)$/;
+const ofSession = /^(?:USER$|HOLDFAST_|SSH_|XDG_|ITERM_|TERM_|VSCODE_)|SESSION/;
 
 const isTelling = (variable: string): boolean => telling.has(variable.slice(variable.lastIndexOf("_") + 1)) && !ofSession.test(variable);
 

@@ -211,7 +211,7 @@ describe("a live session", () => {
     expect(lost).toHaveLength(1);
   });
 
-  test("whose lease lapsed while the store was out of reach continues if nobody else began to work on it", async () => {
+  test("whose lease lapsed while the store was out of reach continues if no other host began to work on it", async () => {
     const { holdfast, blue, green, lost, clock } = twoHosts();
     await blue.append(main, [entry({ n: 1 })]);
     await holdfast.leases.release(`claude/${main.projectKey}/${main.sessionId}`, { agent: blue.holder });

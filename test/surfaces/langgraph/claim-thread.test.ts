@@ -27,7 +27,7 @@ function openWorkers(): { readonly clock: ReturnType<typeof openManual>["clock"]
 }
 
 describe("a claimed thread", () => {
-  test("is written by its owner, and by anybody after its release", async () => {
+  test("is written by its owner, and by any worker after its release", async () => {
     const { holdfast, stale, next, clock } = openWorkers();
     const result = await stale.claimThread("t", { ttlMs, clock }, async () => (await putOn(stale)).configurable?.checkpoint_id);
     expect(result).toMatchObject({ ok: true, value: expect.any(String) });
@@ -102,7 +102,7 @@ describe("a claimed thread", () => {
     expect((await stale.getTuple(config))?.checkpoint.id).toBe(kept);
   });
 
-  test("stays closed to writers without a claim after its owner died, until somebody claims it", async () => {
+  test("stays closed to writers without a claim after its owner died, until a worker claims it", async () => {
     const { clock, holdfast, stale, next } = openWorkers();
     // What a worker that dies in its work leaves behind.
     const dying = new HoldfastSaver({
