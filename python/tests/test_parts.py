@@ -50,7 +50,7 @@ class LosingCalls(Calls):
 
     attempts = 0
 
-    def _attempt(self, *_: Any) -> Lost:
+    def _attempt(self, target: str, body: bytes | None, timeout: float) -> Lost:
         self.attempts += 1
         return Lost("cut off", was_sent=True)
 

@@ -71,12 +71,12 @@ test("mypy and Pyright find nothing in the package or in programs that use it, a
   expect(await problemsOf(process.execPath, [...checks, "planted.py"])).toMatch(/^1 error/m);
 });
 
-test("without LangGraph only what is for it cannot be imported, and it is an extra of the package", async () => {
-  await run(clean, ["-c", "import holdfast.aio"]);
+test("without LangGraph and the Claude Agent SDK, only LangGraph's part cannot be imported, and both are extras of the package", async () => {
+  await run(clean, ["-c", "import holdfast.aio, holdfast.claude"]);
   expect(await run(clean, ["-c", "import holdfast.langgraph"]).then(String, (error: Error) => error.message)).toMatch(/No module named 'lang/);
   await run(withLangGraph, ["-c", "import holdfast.langgraph"]);
   const metadata = "import importlib.metadata as m; print(m.requires('holdfast'))";
-  expect((await run(clean, ["-c", metadata])).stdout).toBe(`["langgraph-checkpoint<5,>=4.3; extra == 'langgraph'"]\n`);
+  expect((await run(clean, ["-c", metadata])).stdout).toBe(`["claude-agent-sdk>=0.2.184; extra == 'claude'", "langgraph-checkpoint<5,>=4.3; extra == 'langgraph'"]\n`);
 });
 
 test("the client's tests pass on the installed wheel", async () => {
