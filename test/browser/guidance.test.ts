@@ -31,13 +31,13 @@ test("an empty namespace shows first how to connect an agent, says that it does 
 });
 
 test("a run whose agent stopped says so on its page and in the overview, with its age and what can be done", async () => {
-  await dashboard.call("workflow_create", { name: "resize-images", run_id: "resize-images" });
+  await dashboard.call("workflow_create", { name: "resize-images", run_id: "resize-images", tags: { on: "gpu" } });
   // Three agents take it, and each is gone before it reports a second step.
   for (const agent of ["gpu-1", "gpu-2", "gpu-3"]) {
     await dashboard.call("workflow_claim", { run_id: "resize-images", agent_id: agent, ttl_seconds: 1 });
     await dashboard.call("workflow_checkpoint", { run_id: "resize-images", step: 1, output: { done: 0 }, agent_id: agent });
     await expect
-      .poll(async () => (await dashboard.call("workflow_discover", { claimable: true })).runs, { interval: 100 })
+      .poll(async () => (await dashboard.call("workflow_discover", { claimable: true, tags: { on: "gpu" } })).runs, { interval: 100 })
       .toContainEqual(expect.objectContaining({ run_id: "resize-images" }));
   }
   await using tab = await dashboard.open("/ns/default/runs/resize-images");

@@ -6,7 +6,8 @@ import { runCollected } from "../../support/collected-suite.ts";
 import { engineNamed } from "../../support/engines.ts";
 import { saversOn } from "./open-savers.ts";
 
-describe("LangGraph's own suite for checkpointers", () => {
+// Some of its tests count what the ones before them stored.
+describe("LangGraph's own suite for checkpointers", { shuffle: false }, () => {
   const savers = saversOn(engineNamed("SQLite"));
   validate(savers);
   deltaChannelHistoryTests(savers);
